@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/canonical.h"
 
-#include <emmintrin.h>
-
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "json/decimal.h"
+#include "json/scan.h"
 
 namespace baton::json {
 namespace {
@@ -168,31 +165,13 @@ class Writer {
   std::vector<Named> members_;
 };
 
-// The first byte that needs an escape; text.size() when none does.
-std::size_t find_escaped(std::string_view text, std::size_t from) {
-  std::size_t at = from;
-  for (; at + 16 <= text.size(); at += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
-    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
-    if (mask != 0) return at + static_cast<std::size_t>(std::countr_zero(mask));
-  }
-  for (; at < text.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte == '"' || byte == '\\' || byte < 0x20) return at;
-  }
-  return text.size();
-}
-
 }  // namespace
 
 void append_canonical_string(std::string& out, std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
   out.push_back('"');
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = find_escaped(text, at);
+    const std::size_t end = find_string_special(text, at);
     out.append(text, at, end - at);
     at = end;
     if (at == text.size()) break;

@@ -8,17 +8,10 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "json/scan.h"
 
 namespace baton::json {
 namespace {
-
-// Bytes that end the plain part of a string: quote, backslash, control characters. One bit per byte of the sixteen.
-inline unsigned special_in_string(__m128i bytes) {
-  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-  const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-  return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
-}
 
 inline unsigned white_space_in(__m128i bytes) {
   const __m128i blank = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
@@ -274,7 +267,7 @@ class Parser {
   const char* find_special(const char* p, bool& beyond_ascii) const {
     while (end_ - p >= 16) {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-      const unsigned special = special_in_string(bytes);
+      const unsigned special = string_specials(bytes);
       const unsigned high = static_cast<unsigned>(_mm_movemask_epi8(bytes));
       if (special != 0) {
         const int place = std::countr_zero(special);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <re2/re2.h>
+
+#include <set>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "dialects/agent_contract/contract.h"
+#include "json/canonical.h"
+#include "json/parse.h"
+#include "json/pointer.h"
+
+namespace baton::agent_contract {
+namespace {
+
+// Equal values have equal texts.
+std::string key_of(const json::Value& value) {
+  const std::string text = json::write(value);
+  const auto document = json::parse(text);
+  if (!document) return text;
+  return json::canonical(document->root(), json::Numbers::Exact).value_or(text);
+}
+
+json::Value unite(const json::Value::Array& current, const json::Value::Array& payload) {
+  json::Value out = json::Value::array();
+  std::set<std::string> seen;
+  for (const auto* list : {&current, &payload})
+    for (const json::Value& item : *list)
+      if (seen.insert(key_of(item)).second) out.push(item);
+  return out;
+}
+
+Diagnostic with_pointer(Code code, const std::string& pointer, std::initializer_list<Argument> arguments) {
+  Diagnostic diagnostic = report(code, place_named(pointer), arguments);
+  diagnostic.argument = pointer;
+  diagnostic.has_argument = true;
+  return diagnostic;
+}
+
+json::Value merge_at(const json::Value& current, const json::Value& payload, const std::string& pointer,
+                     std::vector<Diagnostic>& warnings) {
+  if (current.kind() != payload.kind()) {
+    warnings.push_back(with_pointer(Code::HANDOFF_MERGE_TYPE_CHANGED, pointer,
+                                    {{"from", json::kind_name(current.kind())}, {"to", json::kind_name(payload.kind())}}));
+    return payload;
+  }
+  if (payload.is_array()) return unite(current.elements(), payload.elements());
+  if (!payload.is_object()) return payload;
+  json::Value out = current;
+  for (const auto& [name, value] : payload.members()) {
+    json::Value* present = out.find(name);
+    if (present == nullptr) {
+      out.set(name, value);
+      continue;
+    }
+    std::string inner = pointer;
+    json::append_pointer_token(inner, name);
+    *present = merge_at(*present, value, inner, warnings);
+  }
+  return out;
+}
+
+bool holds_ipv4_address(const std::string& text) {
+  static const RE2 kAddress(R"((?:^|[^0-9.])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(?:$|[^0-9./]|\.(?:$|[^0-9])))");
+  re2::StringPiece rest(text);
+  std::string address;
+  in_addr parsed{};
+  while (RE2::FindAndConsume(&rest, kAddress, &address))
+    if (inet_pton(AF_INET, address.c_str(), &parsed) == 1) return true;
+  return false;
+}
+
+bool is_live_text(const std::string& text) {
+  static const RE2 kResource(R"((?:^|[^A-Za-z0-9-])(?:vpc|i|sg)-(?:[0-9a-f]{8}|[0-9a-f]{17})(?:$|[^A-Za-z0-9-]))");
+  static const RE2 kBalancer(R"((?i)[a-z0-9-]+\.(?:elb\.[a-z0-9-]+\.amazonaws\.com|[a-z0-9-]+\.elb\.amazonaws\.com|cloudapp\.azure\.com|cloudapp\.net|lb\.appdomain\.cloud|bc\.googleusercontent\.com))");
+  in6_addr parsed{};
+  if (text.find(':') != std::string::npos && inet_pton(AF_INET6, text.c_str(), &parsed) == 1) return true;
+  return holds_ipv4_address(text) || RE2::PartialMatch(text, kResource) || RE2::PartialMatch(text, kBalancer);
+}
+
+void find_live_state(const json::Value& value, const std::string& pointer, std::vector<Diagnostic>& out) {
+  if (value.is_object()) {
+    for (const auto& [name, member] : value.members()) {
+      std::string inner = pointer;
+      json::append_pointer_token(inner, name);
+      if (name.ends_with("_status") || name.ends_with("_count") || name.ends_with("_ip")) {
+        out.push_back(with_pointer(Code::HANDOFF_PAYLOAD_LIVE_STATE, inner, {}));
+        continue;
+      }
+      find_live_state(member, inner, out);
+    }
+  } else if (value.is_array()) {
+    std::size_t position = 0;
+    for (const json::Value& element : value.elements())
+      find_live_state(element, pointer + "/" + std::to_string(position++), out);
+  } else if (value.is_string() && is_live_text(value.string())) {
+    out.push_back(with_pointer(Code::HANDOFF_PAYLOAD_LIVE_STATE, pointer, {}));
+  }
+}
+
+}  // namespace
+
+Merged merge(const json::Value& current, const json::Value& payload) {
+  Merged merged;
+  merged.result = merge_at(current, payload, "", merged.warnings);
+  find_live_state(payload, "", merged.warnings);
+  return merged;
+}
+
+}  // namespace baton::agent_contract

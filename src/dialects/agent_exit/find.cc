@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/agent_exit/find.h"
+
+namespace baton::agent_exit {
+
+void OutputScanner::raw(std::string_view bytes) {
+  scanner_.feed(bytes);
+  position_ += bytes.size();
+}
+
+void OutputScanner::message_end() {
+  message_scanner_.end();
+  message_found_ = message_scanner_.found();
+  message_position_ = position_;
+}
+
+void OutputScanner::end() {
+  reader_.end();
+  scanner_.end();
+  const auto& plain = scanner_.found();
+  if (plain && (!message_found_ || plain->offset > message_position_)) found_ = Found{*plain, false};
+  else if (message_found_) found_ = Found{*message_found_, true};
+}
+
+}  // namespace baton::agent_exit
