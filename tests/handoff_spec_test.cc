@@ -342,6 +342,15 @@ TEST(HandoffSpec, EveryFaultIsFoundInTheOrderOfTheFields) {
   EXPECT_EQ(checked.diagnostics.rbegin()[0].place.pointer, "/alpha");
 }
 
+TEST(HandoffSpec, FaultsWithoutEndAreCut) {
+  std::string list = "[1";
+  for (int i = 0; i < 30'000; ++i) list += ",1";
+  const std::string spec = with({{"surfaces", list + "]"}});
+  const Checked checked = check(spec, {.now = kNow});
+  EXPECT_EQ(checked.diagnostics.size(), 256u);
+  EXPECT_FALSE(checked.valid());
+}
+
 TEST(HandoffSpec, ProfileDefaultNamesNobodysRepository) {
   const std::string spec = with({{"repo", ""}, {"owner", ""}});
   EXPECT_EQ(check(spec, {.now = kNow}).diagnostics.size(), 2u);

@@ -353,10 +353,10 @@ std::optional<Place> assigned_value(std::string_view text, std::size_t at, Readi
   if (!skip_separator(text, at, reading)) return Place{at, 0};
   if (at == text.size() || (text[at] != '=' && text[at] != ':')) return std::nullopt;
   ++at;
-  while (at < text.size() && at - *end < 2 * kSeparatorMax && (text[at] == '=' || text[at] == '>' || text[at] == ':')) ++at;
+  for (int more = 0; more < 2 && at < text.size() && (text[at] == '=' || text[at] == '>' || text[at] == ':'); ++more) ++at;
   if (!skip_separator(text, at, reading)) return Place{at, 0};
   std::size_t value_end = at;
-  while (value_end < text.size() && in(kValue, text[value_end])) ++value_end;
+  while (value_end < text.size() && value_end - at <= kValueLengthMax && in(kValue, text[value_end])) ++value_end;
   if (!is_secret_value(text.substr(at, value_end - at))) return std::nullopt;
   return Place{at, value_end - at};
 }
@@ -709,17 +709,24 @@ const std::array<Pattern, kPatternRules>& patterns() {
   return compiled;
 }
 
-// The end of a private key whose head ends at `at`: behind its foot, or where what follows is no longer base64.
+// The end of a private key whose head ends at `at`: behind its foot or, if it was cut off, behind its last base64 line.
 std::size_t private_key_end(std::string_view text, std::size_t at) {
-  constexpr std::string_view kFoot = "-----END";
+  constexpr std::size_t kBodyMax = 16'384;  // a key of 16384 bits takes about 13 KB
+  constexpr std::string_view kDashes = "-----";
+  const std::string_view near = text.substr(at, kBodyMax);
+  const std::size_t foot = near.find("-----END");
+  if (foot != std::string_view::npos) {
+    const std::size_t close = near.find(kDashes, foot + kDashes.size());
+    if (close != std::string_view::npos) return at + close + kDashes.size();
+  }
   std::size_t end = at;
-  while (end < text.size() && (in(kWide, text[end]) || text[end] == '\\' || text[end] == ' ' || text[end] == ':' ||
-                               text[end] == ',' || (text[end] >= '\t' && text[end] <= '\r'))) {
-    if (text.substr(end).starts_with(kFoot)) {
-      const std::size_t dashes = text.find("-----", end + kFoot.size());
-      return dashes == std::string_view::npos || dashes - end > 120 ? end : dashes + 5;
+  for (std::size_t i = at; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in(kRun, c) || c == '=') {
+      end = i + 1;
+    } else if (c != '\n' && c != '\r' && c != '\\') {  // a backslash: a line break in a string of a string
+      break;
     }
-    ++end;
   }
   return end;
 }

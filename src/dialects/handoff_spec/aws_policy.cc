@@ -108,18 +108,17 @@ std::vector<json::Node> statements_of(json::Node policy) {
 // `*:*`, `s3:**`, `arn:aws:s3:::*`), where a list of spellings would miss one.
 constexpr std::string_view kNobodysName = "~~~~~~~~~~~~";
 
-bool is_every_action(std::string_view service) { return service.find_first_of("*?") != std::string_view::npos; }
+bool has_wildcard(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
 
-bool is_every_resource(std::string_view pattern, std::string_view service) {
+// Resources of the service that nobody has, one for each way its ARNs may be written.
+std::vector<std::string> nobodys_resources(const std::string& service) {
   const std::string name(kNobodysName);
-  for (const char* partition : {"aws", "aws-cn", "aws-us-gov"})
+  std::vector<std::string> arns;
+  for (const std::string partition : {"aws", "aws-cn", "aws-us-gov"})
     for (const std::string& region : {std::string(), name})
-      for (const std::string& account : {std::string(), name}) {
-        const std::string arn =
-            std::string("arn:") + partition + ":" + std::string(service) + ":" + region + ":" + account + ":" + name;
-        if (glob_matches(pattern, arn) || glob_matches(pattern, arn + "/" + name)) return true;
-      }
-  return false;
+      for (const std::string& account : {std::string(), name})
+        arns.push_back("arn:" + partition + ":" + service + ":" + region + ":" + account + ":" + name + "/" + name);
+  return arns;
 }
 
 // Of a well-shaped statement. Conditions do not count: what they leave open cannot be judged here.
@@ -133,10 +132,11 @@ std::optional<Problem> find_blanket(json::Node statement) {
     const std::string action = to_lower_ascii(node.string());  // IAM's actions have no case
     const std::string service = action.substr(0, action.find(':'));
     const std::string written = "`" + std::string(node.string()) + "`";
-    if (is_every_action(service)) return Problem{node, written + " is an action of every service"};
+    if (has_wildcard(service)) return Problem{node, written + " is an action of every service"};
     if (!glob_matches(action, service + ":" + std::string(kNobodysName))) continue;
+    const std::vector<std::string> arns = nobodys_resources(service);
     for (const json::Node resource : resources)
-      if (is_every_resource(resource.string(), service))
+      if (std::ranges::any_of(arns, [&](const std::string& arn) { return glob_matches(resource.string(), arn); }))
         return Problem{node, written + " on `" + std::string(resource.string()) + "`"};
   }
   return std::nullopt;

@@ -65,9 +65,11 @@ Refusal judge_surfaces(json::Node spec, const Manifest& manifest) {
     if (!wanted.contains(surface.name))
       return report(Code::GATE_SURFACE_MISSING, place_of(surface.node), {{"surface", surface.name}});
   for (const ManifestSurface& surface : manifest.surfaces)
-    if (surface.status != "active") return refuse_at(Code::GATE_SURFACE_INACTIVE, surface.node, "status", {{"surface", surface.name}});
+    if (surface.status != "active")
+      return refuse_at(Code::GATE_SURFACE_INACTIVE, surface.node, "status", {{"surface", surface.name}});
   for (const ManifestSurface& surface : manifest.surfaces)
-    if (surface.identity != "task") return refuse_at(Code::GATE_BLANKET_IDENTITY, surface.node, "identity", {{"surface", surface.name}});
+    if (surface.identity != "task")
+      return refuse_at(Code::GATE_BLANKET_IDENTITY, surface.node, "identity", {{"surface", surface.name}});
   return std::nullopt;
 }
 

@@ -63,7 +63,8 @@ class Reader {
 
 std::string read_digest(Reader& reader, json::Node root) {
   const std::int64_t version = reader.integer(root, "version", false).value_or(0);
-  if (version < 0 || version > kVersionMax) reader.refuse(place_of(root["version"]), "has a `version` this gate does not know");
+  if (version < 0 || version > kVersionMax)
+    reader.refuse(place_of(root["version"]), "has a `version` this gate does not know");
   const json::Node node = reader.take(root, "spec_sha256", json::Kind::String, version >= 1);
   if (!node) return "";
   std::string_view text = node.string();

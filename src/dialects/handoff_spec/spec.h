@@ -87,7 +87,7 @@ struct Checked {
 bool recognise(json::Node root);
 
 // Judges a spec. The document refers to `text`, which must outlive it. Text that is too large, not strict JSON, has a key
-// twice or is no object gets that one diagnostic; otherwise all independent faults are collected.
+// twice or is no object gets that one diagnostic; otherwise all independent faults are collected, the first 256 of them.
 Checked check(std::string_view text, const Options& options);
 
 // What a manifest's `spec_sha256` holds: SHA-256, in hexadecimal, of the spec's canonical JSON with exact numbers. Nothing

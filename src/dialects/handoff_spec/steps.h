@@ -19,11 +19,15 @@ struct Run {
   Time now;
   std::vector<Diagnostic>& found;
 
+  // Finding a place costs a walk, so a text that is all faults could be made to cost much; past this many nobody reads on.
+  // Only a few fields can warn at all, and less often than this: among so many findings there is an error.
+  static constexpr std::size_t kFindingsMax = 256;
+
   void add(Code code, json::Node at, std::initializer_list<Argument> arguments = {}) {
-    found.push_back(report(code, place_of(at), arguments));
+    if (found.size() < kFindingsMax) found.push_back(report(code, place_of(at), arguments));
   }
   void add_absent(Code code, std::string_view member, std::initializer_list<Argument> arguments = {}) {
-    found.push_back(report(code, place_of_absent(root, member), arguments));
+    if (found.size() < kFindingsMax) found.push_back(report(code, place_of_absent(root, member), arguments));
   }
   void add_wrong_type(json::Node at, std::string_view expected);
 
@@ -56,7 +60,8 @@ std::optional<std::int64_t> runtime_seconds(json::Node root, const Profile& prof
 // `ttl_hours`, or its default, the profile's cap; nothing when it is not a whole number within the cap.
 std::optional<std::int64_t> ttl_hours(json::Node root, const Profile& profile);
 
-// When the grant ends: `ttl_expires_at` when given, else `now` + `ttl_hours`. Nothing when the one that decides is unreadable.
+// When the grant ends: `ttl_expires_at` when given, else `now` + `ttl_hours`. Nothing when the one that decides cannot be
+// read.
 std::optional<Time> expiry(json::Node root, Time now, const Profile& profile);
 
 // Does work of that length, begun now, end before `expires_at` or less than the grace after it?

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/uaix/schema.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "json/decimal.h"
+
+namespace baton::uaix {
+namespace {
+
+// --- formats --------------------------------------------------------------------------------------------------------
+
+// PREFIX then `[A-Za-z0-9][A-Za-z0-9._-]{2,122}`.
+bool is_id(std::string_view prefix, std::string_view text) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  if (text.size() < 3 || text.size() > 123 || !is_alphanumeric(text[0])) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
+}
+bool is_message_id(std::string_view text) { return is_id("msg_", text); }
+bool is_conversation_id(std::string_view text) { return is_id("conv_", text); }
+bool is_correlation_id(std::string_view text) { return is_id("corr_", text); }
+bool is_idempotency_key(std::string_view text) { return is_id("idem_", text); }
+bool is_task_id(std::string_view text) { return is_id("task_", text); }
+bool is_trace_id(std::string_view text) { return is_id("trace_", text); }
+
+bool is_turn_id(std::string_view text) {
+  return text.starts_with("turn_") && text.size() >= 6 && text.size() <= 14 && std::all_of(text.begin() + 5, text.end(), is_digit);
+}
+
+// Runs of lower-case letters and digits joined by single characters of `joints`.
+bool is_joined(std::string_view text, std::string_view joints) {
+  bool after_run = false;
+  for (const char c : text) {
+    if (is_lower(c) || is_digit(c)) after_run = true;
+    else if (after_run && joints.find(c) != std::string_view::npos) after_run = false;
+    else return false;
+  }
+  return after_run;
+}
+bool is_slug(std::string_view text) { return is_joined(text, ".-"); }
+
+bool is_party_id(std::string_view text) {
+  if (text.size() > 128) return false;
+  for (const std::string_view prefix : {"agt_", "hum_", "team_", "svc_"})
+    if (text.starts_with(prefix)) return is_joined(text.substr(prefix.size()), "._-");
+  return false;
+}
+
+bool is_uri(std::string_view text) {
+  if (text.size() > 2048) return false;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
+  if (!is_lower(to_lower(text[0]))) return false;
+  for (const char c : text.substr(0, colon))
+    if (!is_alphanumeric(c) && c != '+' && c != '.' && c != '-') return false;
+  for (const char c : text)
+    if (static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f || std::string_view("<>\"{}|\\^`").find(c) != std::string_view::npos)
+      return false;
+  return true;
+}
+bool is_https_or_urn(std::string_view text) {
+  if (!is_uri(text)) return false;
+  return (text.starts_with("https://") && text.size() > 8 && text[8] != '/') || text.starts_with("urn:");
+}
+
+bool is_replay_window(std::string_view text) {
+  if (!text.starts_with("rw-")) return false;
+  text.remove_prefix(3);
+  if (text.size() < 3 || text.size() > 123 || text[0] == '-') return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
+}
+
+bool is_model_id(std::string_view text) {
+  if (text.empty() || text.size() > 128 || !is_alphanumeric(text[0])) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || std::string_view("._:/-").find(c) != std::string_view::npos; });
+}
+
+// W3C trace context, version 00: 2-32-16-2 lower-case hexadecimal digits, neither id all zero.
+bool is_traceparent(std::string_view text) {
+  if (text.size() != 55 || !text.starts_with("00-") || text[35] != '-' || text[52] != '-') return false;
+  const std::string_view trace = text.substr(3, 32), parent = text.substr(36, 16), flags = text.substr(53);
+  for (const std::string_view part : {trace, parent, flags})
+    if (!std::all_of(part.begin(), part.end(), is_lower_hex)) return false;
+  return trace.find_first_not_of('0') != std::string_view::npos && parent.find_first_not_of('0') != std::string_view::npos;
+}
+
+// `[a-z][a-z0-9_]{2,63}`
+bool is_reason(std::string_view text) {
+  if (text.size() < 3 || text.size() > 64 || !is_lower(text[0])) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
+}
+
+bool is_record_id(std::string_view text) {
+  if (text.empty() || text.size() > 128 || !is_alphanumeric(text[0])) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+bool is_profile_name(std::string_view text) { return text.starts_with("uai.") && text.size() <= 128 && is_slug(text); }
+
+// A time is judged apart (two codes); here it only has to be a string.
+bool is_any(std::string_view) { return true; }
+
+// --- values ---------------------------------------------------------------------------------------------------------
+
+using Words = std::string_view;
+constexpr Words kPartyTypes[] = {"agent", "runtime", "human", "team", "service"};
+constexpr Words kModes[] = {"sync", "async"};
+constexpr Words kPriorities[] = {"interactive", "low", "normal", "high", "urgent"};
+constexpr Words kLifecycles[] = {"draft", "reviewed", "transmitted", "received", "acknowledged", "completed", "deferred", "rejected", "escalated", "expired", "superseded"};
+constexpr Words kChannels[] = {"public-web", "authenticated", "credentialed", "signed", "did-vc", "local-file"};
+constexpr Words kDecisions[] = {"accept", "reject", "defer", "escalate"};
+constexpr Words kOutcomes[] = {"completed", "partial", "failed"};
+constexpr Words kBlockerTypes[] = {"authorization", "secret", "destructive_action", "boundary_conflict", "boundary", "dependency", "validation", "scope", "access", "other"};
+constexpr Words kSourceTypes[] = {"task_evidence", "human_review", "cold_memory", "wiki"};
+constexpr Words kProposedStatuses[] = {"proposed", "short_term", "archive", "current_truth"};
+
+// --- rules ----------------------------------------------------------------------------------------------------------
+
+constexpr std::int64_t kSequenceMax = 2'147'483'647;
+constexpr bool kOptional = false;
+
+constexpr MemberRule text(std::string_view name, std::int64_t max, bool required = true) {
+  return {.name = name, .type = Type::String, .required = required, .min = 1, .max = max};
+}
+constexpr MemberRule format(std::string_view name, bool (*matches)(std::string_view), std::string_view expected, bool required = true, bool nullable = false) {
+  return {.name = name, .type = Type::String, .required = required, .nullable = nullable, .matches = matches, .expected = expected};
+}
+constexpr MemberRule word(std::string_view name, std::span<const Words> values) {
+  return {.name = name, .type = Type::String, .values = values};
+}
+constexpr MemberRule integer(std::string_view name, std::int64_t min, std::int64_t max) {
+  return {.name = name, .type = Type::Integer, .min = min, .max = max};
+}
+constexpr MemberRule boolean(std::string_view name) { return {.name = name, .type = Type::Boolean}; }
+constexpr MemberRule object(std::string_view name, const ObjectRule* rule) { return {.name = name, .type = Type::Object, .object = rule}; }
+constexpr MemberRule strings(std::string_view name, bool required) {
+  return {.name = name, .type = Type::Strings, .required = required, .min = 0, .max = limits::kUaixListItemsMax};
+}
+constexpr MemberRule timestamp(std::string_view name) { return format(name, is_any, "a UTC time"); }
+
+constexpr MemberRule kPartyMembers[] = {
+    word("type", kPartyTypes),
+    format("id", is_party_id, "`agt_`, `hum_`, `team_` or `svc_` and a lower-case name"),
+    text("label", 200),
+    format("uri", is_https_or_urn, "an https URI or a URN", kOptional),
+    format("role", is_slug, "a lower-case slug"),
+    format("project", is_slug, "a lower-case slug"),
+    format("implementation", is_slug, "a lower-case slug", kOptional),
+};
+constexpr ObjectRule kParty{kPartyMembers, true};
+
+constexpr MemberRule kConversationMembers[] = {
+    format("conversation_id", is_conversation_id, "`conv_` and an id"),
+    format("turn_id", is_turn_id, "`turn_` and up to nine digits"),
+    format("parent_message_id", is_message_id, "`msg_` and an id", kOptional, true),
+    {.name = "correlation_id", .type = Type::String, .matches = is_correlation_id, .missing = Code::UAIX_CORRELATION_MISSING, .malformed = Code::UAIX_CORRELATION_MALFORMED, .malformed_type = true},
+    {.name = "traceparent", .type = Type::String, .required = false, .matches = is_traceparent, .malformed = Code::UAIX_TRACEPARENT_MALFORMED, .malformed_type = true},
+    integer("sequence", 0, kSequenceMax),
+};
+constexpr ObjectRule kConversation{kConversationMembers};
+
+constexpr MemberRule kOutputSchemaMembers[] = {
+    format("profile", is_profile_name, "a profile such as `uai.agent.ack.v1`"),
+    format("schema_uri", is_uri, "a URI", kOptional),
+};
+constexpr ObjectRule kOutputSchema{kOutputSchemaMembers};
+
+constexpr MemberRule kDeliveryMembers[] = {
+    word("mode", kModes),
+    word("priority", kPriorities),
+    timestamp("expires_at"),
+    boolean("reply_requested"),
+    boolean("ack_required"),
+    format("task_ref", is_task_id, "`task_` and an id"),
+    {.name = "idempotency_key", .type = Type::String, .matches = is_idempotency_key, .missing = Code::UAIX_IDEMPOTENCY_KEY_MISSING, .malformed = Code::UAIX_IDEMPOTENCY_KEY_MALFORMED, .malformed_type = true},
+    integer("retry_count", 0, 10),
+    integer("sequence", 0, kSequenceMax),
+    word("lifecycle", kLifecycles),
+    integer("timeout_ms", 1, 86'400'000),
+    {.name = "fallback_directive", .type = Type::String, .min = 1, .max = 2000, .missing = Code::UAIX_FALLBACK_MISSING},
+    object("expected_output_schema", &kOutputSchema),
+};
+constexpr ObjectRule kDelivery{kDeliveryMembers};
+
+constexpr MemberRule kTrustMembers[] = {
+    word("channel", kChannels),
+    format("auth_scheme", is_slug, "a lower-case slug"),
+    format("principal", is_uri, "a URI"),
+    format("credential_ref", is_uri, "a URI", kOptional),
+    format("signature_ref", is_uri, "a URI", kOptional),
+    format("replay_window_id", is_replay_window, "`rw-` and a lower-case id"),
+};
+constexpr ObjectRule kTrust{kTrustMembers};
+
+constexpr MemberRule kLineageMembers[] = {
+    text("stage", 200),
+    text("actor_id", 128),
+    format("model_id", is_model_id, "a model id", kOptional),
+    text("note", 2000, kOptional),
+};
+constexpr ObjectRule kLineage{kLineageMembers};
+
+constexpr MemberRule kProvenanceMembers[] = {
+    format("trace_id", is_trace_id, "`trace_` and an id"),
+    format("parent_trace_id", is_trace_id, "`trace_` and an id", kOptional, true),
+    timestamp("issued_at"),
+    format("log_ref", is_uri, "a URI or a URN"),
+    text("agent_id", 128),
+    format("model_id", is_model_id, "a model id"),
+    {.name = "confidence", .type = Type::Number, .min = 0, .max = 1},
+    {.name = "lineage", .type = Type::Objects, .max = limits::kUaixListItemsMax, .object = &kLineage},
+};
+constexpr ObjectRule kProvenance{kProvenanceMembers};
+
+// Algorithm, canonicalization and checksum have codes of their own and are judged with the seal.
+constexpr MemberRule kIntegrityMembers[] = {
+    integer("version", 1, 1),
+    format("algorithm", is_any, ""),
+    format("canonicalization", is_any, ""),
+    {.name = "checksum", .type = Type::String, .matches = is_any, .malformed = Code::UAIX_CHECKSUM_MALFORMED, .malformed_type = true},
+};
+constexpr ObjectRule kIntegrity{kIntegrityMembers};
+
+constexpr MemberRule kExtensionMembers[] = {
+    format("namespace", is_uri, "a URI or a URN"),
+    text("purpose", 500),
+    boolean("critical"),
+    {.name = "data", .type = Type::Any, .required = false, .nullable = true},
+};
+constexpr ObjectRule kExtension{kExtensionMembers};
+
+constexpr MemberRule kEnvelopeMembers[] = {
+    {.name = "uai_version", .type = Type::String, .matches = [](std::string_view version) { return version == "1.0"; }, .malformed = Code::UAIX_VERSION_UNSUPPORTED},
+    format("profile", is_any, ""),
+    {.name = "message_id", .type = Type::String, .matches = is_message_id, .malformed = Code::UAIX_MESSAGE_ID_MALFORMED, .malformed_type = true},
+    object("source", &kParty),
+    object("target", &kParty),
+    object("conversation", &kConversation),
+    object("delivery", &kDelivery),
+    object("trust", &kTrust),
+    {.name = "body", .type = Type::AnyObject},
+    object("provenance", &kProvenance),
+    object("integrity", &kIntegrity),
+    {.name = "extensions", .type = Type::Objects, .max = limits::kUaixListItemsMax, .object = &kExtension},
+};
+constexpr ObjectRule kEnvelope{kEnvelopeMembers};
+
+// --- bodies ---------------------------------------------------------------------------------------------------------
+
+constexpr MemberRule kTaskId = format("task_id", is_task_id, "`task_` and an id");
+constexpr MemberRule kSupportBoundary = text("support_boundary", 1000);
+
+constexpr MemberRule kAuthorizationMembers[] = {text("authorization_ref", 512), boolean("secret_values_included")};
+constexpr ObjectRule kAuthorization{kAuthorizationMembers};
+
+constexpr MemberRule kHandoffBody[] = {
+    kTaskId,
+    format("target_agent_id", is_party_id, "the id of the target"),
+    text("context_summary", 4000),
+    format("handoff_reason", is_reason, "a reason such as `continuation_requested`"),
+    text("exact_next_action", 2000),
+    object("delegated_authorization", &kAuthorization),
+    kSupportBoundary,
+    strings("required_reads", kOptional),
+    strings("evidence_refs", kOptional),
+    strings("blockers", kOptional),
+    strings("risks", kOptional),
+};
+constexpr MemberRule kAckBody[] = {
+    kTaskId, format("acknowledged_message_id", is_message_id, "`msg_` and an id"), word("decision", kDecisions),
+    text("note", 2000, kOptional), kSupportBoundary,
+};
+constexpr MemberRule kTaskStatusBody[] = {kTaskId, text("status", 200), text("summary", 4000), kSupportBoundary};
+constexpr MemberRule kFinalReportBody[] = {kTaskId, text("summary", 4000), strings("evidence_refs", true), word("outcome", kOutcomes), kSupportBoundary};
+constexpr MemberRule kCorrectionBody[] = {
+    kTaskId, format("corrects_message_id", is_message_id, "`msg_` and an id"), strings("corrected_fields", true), text("reason", 2000), kSupportBoundary,
+};
+constexpr MemberRule kCapabilityBody[] = {strings("capabilities", true), {.name = "limits", .type = Type::AnyObject}, kSupportBoundary};
+constexpr MemberRule kBlockerBody[] = {
+    format("blocker_id", is_record_id, "an id"), word("blocker_type", kBlockerTypes), text("description", 4000),
+    boolean("human_review_required"), text("proposed_resolution", 2000), kSupportBoundary,
+};
+constexpr MemberRule kMemoryBody[] = {
+    format("proposal_id", is_record_id, "an id"), word("source_type", kSourceTypes), strings("proposed_facts", true),
+    word("proposed_status", kProposedStatuses), boolean("task_execution_separation"), boolean("review_required"), kSupportBoundary,
+};
+
+struct Profile {
+  std::string_view name;
+  ObjectRule body;
+};
+constexpr Profile kProfiles[] = {
+    {"uai.agent.handoff.v1", {kHandoffBody}},         {"uai.agent.ack.v1", {kAckBody}},
+    {"uai.agent.blocker.v1", {kBlockerBody}},         {"uai.agent.memory-proposal.v1", {kMemoryBody}},
+    {"uai.agent.task-status.v1", {kTaskStatusBody}},  {"uai.agent.final-report.v1", {kFinalReportBody}},
+    {"uai.agent.correction.v1", {kCorrectionBody}},   {"uai.agent.capability.v1", {kCapabilityBody}},
+};
+
+// --- checking -------------------------------------------------------------------------------------------------------
+
+std::string_view type_words(Type type) {
+  switch (type) {
+    case Type::String: return "a string";
+    case Type::Integer: return "a whole number";
+    case Type::Number: return "a number";
+    case Type::Boolean: return "true or false";
+    case Type::Object:
+    case Type::AnyObject: return "an object";
+    case Type::Strings: return "an array of strings";
+    case Type::Objects: return "an array of objects";
+    case Type::Any: return "a value";
+  }
+  return "";
+}
+
+bool has_type(json::Node node, Type type) {
+  switch (type) {
+    case Type::String: return node.is_string();
+    case Type::Integer: return node.is_number() && json::is_integer(node.number_text());
+    case Type::Number: return node.is_number();
+    case Type::Boolean: return node.is_boolean();
+    case Type::Object:
+    case Type::AnyObject: return node.is_object();
+    case Type::Strings:
+    case Type::Objects: return node.is_array();
+    case Type::Any: return true;
+  }
+  return false;
+}
+
+std::string list_words(std::span<const Words> values) {
+  std::string out;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out += i + 1 == values.size() ? " or " : ", ";
+    out += values[i];
+  }
+  return out;
+}
+
+class ObjectCheck {
+ public:
+  ObjectCheck(const ObjectRule& rule, std::vector<Diagnostic>& out) : rule_(rule), out_(out) {}
+
+  void run(json::Node object) {
+    std::uint32_t seen = 0;
+    static_assert(std::size(kDeliveryMembers) <= 32);
+    std::size_t expected = 0;  // members mostly come in the table's order: look there first
+    for (const json::Member member : object.members()) {
+      const std::string_view name = member.name();
+      std::size_t index = expected;
+      if (index >= rule_.members.size() || rule_.members[index].name != name) {
+        for (index = 0; index < rule_.members.size() && rule_.members[index].name != name;) ++index;
+      }
+      if (index == rule_.members.size()) {
+        out_.push_back(report(Code::UAIX_FIELD_UNDECLARED, place_of(member.value), {{"field", name}}));
+        continue;
+      }
+      expected = index + 1;
+      seen |= 1u << index;
+      check_value(member.value, rule_.members[index]);
+    }
+    for (std::size_t i = 0; i < rule_.members.size(); ++i) {
+      const MemberRule& rule = rule_.members[i];
+      if (!rule.required || (seen & (1u << i)) != 0) continue;
+      const Place place = place_of_absent(object, rule.name);
+      if (rule_.is_party) {
+        out_.push_back(report(Code::UAIX_IDENTITY_MALFORMED, place, {{"problem", "the party has no `" + std::string(rule.name) + "`"}}));
+      } else {
+        out_.push_back(report(rule.missing, place, {{"field", rule.name}}));
+      }
+    }
+  }
+
+ private:
+  // Everything wrong with a member of source or target is the same code; elsewhere the code says what is wrong.
+  void add(Code code, json::Node node, std::string problem, std::initializer_list<Argument> arguments) {
+    if (rule_.is_party) code = Code::UAIX_IDENTITY_MALFORMED;
+    if (code == Code::UAIX_IDENTITY_MALFORMED || code == Code::UAIX_FIELD_LENGTH) {
+      out_.push_back(report(code, place_of(node), {{"problem", problem}}));
+    } else {
+      out_.push_back(report(code, place_of(node), arguments));
+    }
+  }
+
+  void wrong_type(json::Node node, const MemberRule& rule) {
+    const std::string_view kind = json::kind_name(node.kind());
+    Code code = rule.malformed_type ? rule.malformed : Code::UAIX_FIELD_TYPE;
+    if (rule.object != nullptr && rule.object->is_party) code = Code::UAIX_IDENTITY_MALFORMED;
+    add(code, node, "this is " + std::string(kind) + ", expected " + std::string(type_words(rule.type)),
+        {{"kind", kind}, {"expected", type_words(rule.type)}});
+  }
+
+  void check_value(json::Node node, const MemberRule& rule) {
+    if (node.is_null() && rule.nullable) return;
+    if (!has_type(node, rule.type)) {
+      if (node.is_null() && rule.missing == Code::UAIX_FALLBACK_MISSING) out_.push_back(report(rule.missing, place_of(node)));
+      else wrong_type(node, rule);
+      return;
+    }
+    switch (rule.type) {
+      case Type::String: check_string(node, rule); break;
+      case Type::Integer:
+      case Type::Number: check_range(node, rule); break;
+      case Type::Object: check_object(node, *rule.object, out_); break;
+      case Type::Strings:
+      case Type::Objects: check_list(node, rule); break;
+      case Type::Boolean:
+      case Type::AnyObject:
+      case Type::Any: break;
+    }
+  }
+
+  void check_string(json::Node node, const MemberRule& rule) {
+    const std::string_view value = node.string();
+    if (rule.matches != nullptr && !rule.matches(value)) {
+      add(rule.malformed, node, "not " + std::string(rule.expected), {{"expected", rule.expected}});
+    } else if (!rule.values.empty() && std::find(rule.values.begin(), rule.values.end(), value) == rule.values.end()) {
+      const std::string expected = list_words(rule.values);
+      add(Code::UAIX_FIELD_ENUM, node, "not " + expected, {{"value", value}, {"expected", expected}});
+    } else if (rule.min > 0 && is_blank_text(value)) {
+      if (rule.missing == Code::UAIX_FALLBACK_MISSING) out_.push_back(report(rule.missing, place_of(node)));
+      else add(Code::UAIX_FIELD_LENGTH, node, "the text is blank", {});
+    } else if (rule.max > 0 && value.size() > static_cast<std::size_t>(rule.max) && count_characters(value) > static_cast<std::size_t>(rule.max)) {
+      add(Code::UAIX_FIELD_LENGTH, node,
+          "the text has " + std::to_string(count_characters(value)) + " characters, at most " + std::to_string(rule.max) + " are taken", {});
+    }
+  }
+
+  void check_range(json::Node node, const MemberRule& rule) {
+    const json::Decimal value = json::Decimal::from_number(node.number_text());
+    if (value >= json::Decimal(rule.min) && value <= json::Decimal(rule.max)) return;
+    const std::string expected = std::to_string(rule.min) + " to " + std::to_string(rule.max);
+    add(Code::UAIX_FIELD_RANGE, node, "out of range, expected " + expected, {{"expected", expected}});
+  }
+
+  void check_list(json::Node node, const MemberRule& rule) {
+    if (node.size() > static_cast<std::size_t>(rule.max))
+      add(Code::UAIX_FIELD_LENGTH, node, "the list has " + std::to_string(node.size()) + " items, at most " + std::to_string(rule.max) + " are taken", {});
+    for (const json::Node item : node.elements()) {
+      if (rule.type == Type::Objects) {
+        if (item.is_object()) check_object(item, *rule.object, out_);
+        else add(Code::UAIX_FIELD_TYPE, item, "", {{"kind", json::kind_name(item.kind())}, {"expected", "an object"}});
+      } else if (!item.is_string()) {
+        add(Code::UAIX_FIELD_TYPE, item, "", {{"kind", json::kind_name(item.kind())}, {"expected", "a string"}});
+      }
+    }
+  }
+
+  const ObjectRule& rule_;
+  std::vector<Diagnostic>& out_;
+};
+
+}  // namespace
+
+const ObjectRule& envelope_rule() { return kEnvelope; }
+
+const ObjectRule* body_rule(std::string_view profile) {
+  for (const Profile& known : kProfiles)
+    if (known.name == profile) return &known.body;
+  return nullptr;
+}
+
+void check_object(json::Node object, const ObjectRule& rule, std::vector<Diagnostic>& out) { ObjectCheck(rule, out).run(object); }
+
+}  // namespace baton::uaix
