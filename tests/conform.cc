@@ -14,10 +14,10 @@
 #include "base/text.h"
 #include "checker/checker.h"
 #include "dialects/agent_contract/contract.h"
-#include "dialects/agent_exit/find.h"
 #include "dialects/agent_exit/signal.h"
 #include "json/canonical.h"
 #include "json/parse.h"
+#include "transcript/output_scanner.h"
 
 namespace {
 
@@ -108,7 +108,7 @@ void run_flag(Node row, Agreement& outcome) {
 }
 
 void run_scan(Node row, Agreement& outcome) {
-  agent_exit::OutputScanner scanner;
+  transcript::OutputScanner scanner(limits::kExitSignalBytesMax, agent_exit::is_signal);
   for (const Node chunk : row["chunks"].elements()) {
     if (chunk.is_string()) {
       scanner.feed(chunk.string());
@@ -122,7 +122,7 @@ void run_scan(Node row, Agreement& outcome) {
   outcome.add("found", text_of(expected["found"]), boolean(scanner.found().has_value()));
   std::string signal = "null";
   if (scanner.found()) {
-    const auto document = json::parse(scanner.found()->signal.text);
+    const auto document = json::parse(scanner.found()->object.text);
     signal = document ? json::canonical(document->root(), json::Numbers::Exact).value() : "unparsable";
   }
   outcome.add("signal", json::canonical(expected["signal"], json::Numbers::Exact).value(), signal);

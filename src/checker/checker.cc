@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checker/checker.h"
 
-#include "base/text.h"
+#include "base/limits.h"
 #include "dialects/agent_contract/contract.h"
-#include "dialects/agent_contract/find.h"
-#include "dialects/agent_exit/find.h"
 #include "dialects/agent_exit/signal.h"
 #include "json/parse.h"
 
@@ -70,96 +68,69 @@ void check_handoff_spec(std::string_view text, const Options& options, Report& r
   report.diagnostics = std::move(checked.diagnostics);
 }
 
-// The handoff inside a longer output: the model's last message of a transcript, or the text itself.
-struct Located {
-  std::optional<Dialect> dialect;
-  std::string document;
-  std::vector<Diagnostic> warnings;
-  std::size_t first_line = 1;  // of the document, in the output (0: inside a message)
-};
+}  // namespace
 
-Located locate(std::string_view text) {
-  agent_contract::OutputFinder blocks;
-  agent_exit::OutputScanner signals;
-  blocks.feed(text);
-  signals.feed(text);
-  blocks.end();
-  signals.end();
-  Located located;
-  if (blocks.found()) {
-    located.dialect = Dialect::AgentContract;
-    located.document = "```" + std::string(agent_contract::kTag) + "\n" + blocks.found()->body + "```\n";
-  } else if (signals.found()) {
-    const auto& signal = signals.found()->signal;
-    located.dialect = Dialect::AgentExit;
-    located.document = signal.text;
-    located.first_line = signals.found()->in_message ? 0 : json::position_at(text, signal.offset).line;
-    if (signal.differs_from_earlier)
-      located.warnings.push_back(report(Code::EXIT_AMBIGUOUS, {}, {{"problem", "the output holds several exit signals that differ"}}));
-    else if (signal.text_after)
-      located.warnings.push_back(report(Code::EXIT_AMBIGUOUS, {}, {{"problem", "text follows the exit signal"}}));
+namespace {
+
+// A text that is one JSON object says by its members what it is.
+std::optional<Dialect> recognise_document(std::string_view text) {
+  if (!looks_like_json(text)) return std::nullopt;
+  json::ParseLimits limits;
+  limits.depth_max = limits::kExitSignalBytesMax;
+  const auto document = json::parse(text, limits);
+  return document && document->root().is_object() ? recognise_object(document->root()) : std::nullopt;
+}
+
+void check_as(Dialect dialect, std::string_view text, const Options& options, Report& report) {
+  switch (dialect) {
+    case Dialect::AgentExit: check_agent_exit(text, report); break;
+    case Dialect::AgentContract: check_agent_contract(text, options, report); break;
+    case Dialect::Uaix: check_uaix(text, options, report); break;
+    case Dialect::HandoffSpec: check_handoff_spec(text, options, report); break;
   }
-  return located;
 }
 
 }  // namespace
 
-std::optional<Dialect> recognise(std::string_view text) {
-  if (looks_like_json(text)) {
-    json::ParseLimits limits;
-    limits.depth_max = limits::kExitSignalBytesMax;
-    const auto document = json::parse(text, limits);
-    if (document && document->root().is_object())
-      if (const auto dialect = recognise_object(document->root())) return dialect;
+Report check_located(Locator::Located located, const Options& options) {
+  Report out;
+  out.dialect = located.dialect;
+  std::string text = std::move(located.document);
+  // A contract is checked in its fence, so that a body with backticks of its own is judged like any other.
+  if (located.dialect == Dialect::AgentContract) text = agent_contract::in_fence(text);
+  check_as(located.dialect, text, options, out);
+  const std::size_t shift = located.dialect == Dialect::AgentContract ? 2 : 1;
+  for (Diagnostic& diagnostic : out.diagnostics) {
+    if (located.first_line == 0) diagnostic.place.line = diagnostic.place.column = 0;
+    else if (diagnostic.place.line > 0) diagnostic.place.line += located.first_line - shift;
   }
-  if (const auto located = locate(text); located.dialect) return located.dialect;
-  return guess_by_keys(text);
+  for (Diagnostic& warning : located.warnings) {
+    if (out.dialect == Dialect::AgentContract) out.warnings.push_back(agent_contract::wire_name(warning));
+    out.diagnostics.push_back(std::move(warning));
+  }
+  if (options.strict) make_strict(out.diagnostics);
+  if (!out.valid()) out.handoff.reset(), out.resolved.reset();
+  return out;
 }
 
 Report check(std::string_view text, const Options& options) {
   Report out;
-  std::string located_text;
-  std::size_t first_line = 1;
-  out.dialect = options.dialect;
-  if (!out.dialect && looks_like_json(text)) {
-    json::ParseLimits limits;
-    limits.depth_max = limits::kExitSignalBytesMax;
-    const auto document = json::parse(text, limits);
-    if (document && document->root().is_object()) out.dialect = recognise_object(document->root());
-  }
-  std::vector<Diagnostic> found_warnings;
+  out.dialect = options.dialect ? options.dialect : recognise_document(text);
+  // Prose around a block is part of the message: the block's own check finds it and counts lines in the message.
+  if (!out.dialect && agent_contract::recognise_text(text)) out.dialect = Dialect::AgentContract;
   if (!out.dialect) {
-    // Prose around the block is part of the message: the block's own check finds it and counts lines in the message.
-    if (agent_contract::recognise_text(text)) {
-      out.dialect = Dialect::AgentContract;
-    } else if (Located located = locate(text); located.dialect) {
-      out.dialect = located.dialect;
-      located_text = std::move(located.document);
-      found_warnings = std::move(located.warnings);
-      first_line = located.first_line;
-      text = located_text;
-    } else {
-      out.dialect = guess_by_keys(text);
-    }
+    Locator locator(std::nullopt);
+    locator.feed(text);
+    if (auto located = locator.end()) return check_located(std::move(*located), options);
+    out.dialect = guess_by_keys(text);
   }
   if (!out.dialect) {
     out.diagnostics.push_back(report(Code::DIALECT_UNKNOWN, {}));
     return out;
   }
-  switch (*out.dialect) {
-    case Dialect::AgentExit: check_agent_exit(text, out); break;
-    case Dialect::AgentContract: check_agent_contract(text, options, out); break;
-    case Dialect::Uaix: check_uaix(text, options, out); break;
-    case Dialect::HandoffSpec: check_handoff_spec(text, options, out); break;
-  }
-  for (Diagnostic& diagnostic : out.diagnostics) {
-    if (first_line == 0) diagnostic.place.line = diagnostic.place.column = 0;
-    else if (diagnostic.place.line > 0) diagnostic.place.line += first_line - 1;
-  }
-  out.diagnostics.insert(out.diagnostics.end(), std::make_move_iterator(found_warnings.begin()), std::make_move_iterator(found_warnings.end()));
+  check_as(*out.dialect, text, options, out);
   if (options.strict) make_strict(out.diagnostics);
   if (!out.valid()) out.handoff.reset(), out.resolved.reset();
-  out.document = std::string(text);
   return out;
 }
 

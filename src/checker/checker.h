@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "checker/locate.h"
 #include "diagnostics/diagnostic.h"
 #include "dialects/handoff_spec/spec.h"
 #include "dialects/uaix/packet.h"
@@ -31,7 +32,6 @@ struct Report {
   std::optional<Dialect> dialect;  // nothing: none was recognised
   std::vector<Diagnostic> diagnostics;
   std::optional<Handoff> handoff;  // when valid, and a handoff (not every packet is one)
-  std::string document;            // the handoff's own bytes: the signal or block found in a longer text
   bool duplicate = false;          // uaix: seen before, not to be acted on again
 
   // agent-contract: the wire names of its lists.
@@ -45,10 +45,12 @@ struct Report {
   bool valid() const { return dialect.has_value() && !has_errors(diagnostics); }
 };
 
-// Which dialect is this? A JSON object by its members; other text by the block or signal it holds.
-std::optional<Dialect> recognise(std::string_view text);
-
+// Checks a text: as the dialect asked for, or as the one it is recognised to be. A JSON object is recognised by its
+// members; other text by the block, signal, packet or spec it holds (the last one, with a warning when that is not clear).
 Report check(std::string_view text, const Options& options);
+
+// Checks what a Locator found; places are counted in the output it was found in.
+Report check_located(Locator::Located located, const Options& options);
 
 // {"source","dialect","valid","diagnostics":[...],"handoff":{...}|null, ...}: the public JSON form.
 json::Value to_json(const Report& report, std::string_view source);

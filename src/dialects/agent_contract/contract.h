@@ -76,5 +76,7 @@ Handoff to_handoff(json::Node root, std::string_view raw);
 json::Value from_handoff(const Handoff& handoff);
 // The document as it goes into a message: a fence longer than any run of backticks in it.
 std::string write_block(const json::Value& contract);
+// Any body in such a fence.
+std::string in_fence(std::string_view body);
 
 }  // namespace baton::agent_contract

@@ -70,12 +70,14 @@ Handoff to_handoff(json::Node root, std::string_view raw) {
 
 json::Value from_handoff(const Handoff& handoff) { return write_rows(kRows, handoff); }
 
-std::string write_block(const json::Value& contract) {
-  const std::string body = json::write_pretty(contract);
+std::string in_fence(std::string_view body) {
   std::size_t longest = 2, run = 0;
   for (const char c : body) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
   const std::string fence(longest + 1, '`');
-  return fence + std::string(kTag) + "\n" + body + "\n" + fence + "\n";
+  const bool ends_line = body.empty() || body.ends_with('\n');
+  return fence + std::string(kTag) + "\n" + std::string(body) + (ends_line ? "" : "\n") + fence + "\n";
 }
+
+std::string write_block(const json::Value& contract) { return in_fence(json::write_pretty(contract)); }
 
 }  // namespace baton::agent_contract

@@ -2,6 +2,8 @@
 #include "dialects/agent_exit/signal.h"
 
 #include "base/ids.h"
+#include "base/limits.h"
+#include "json/parse.h"
 
 namespace baton::agent_exit {
 namespace {
@@ -63,6 +65,17 @@ std::string SessionCompleted::write() const {
 bool recognise(json::Node root) {
   return root["protocol"].is_text(kProtocol) || (root["phase_completed"] && root["exit_reason"]) ||
          (root["protocol"] && root["phase_completed"]);
+}
+
+bool is_signal(std::string_view text) {
+  if (text.size() > limits::kExitSignalBytesMax) return false;
+  if (text.find("protocol") == std::string_view::npos && text.find('\\') == std::string_view::npos) return false;
+  json::ParseLimits limits;
+  limits.depth_max = limits::kExitSignalBytesMax;
+  const auto document = json::parse(text, limits);
+  if (document) return document->root()["protocol"].is_text(kProtocol);
+  // A duplicate key is for the check to refuse, not for the scan to overlook.
+  return document.error().fault == json::Fault::DuplicateKey && text.find(kProtocol) != std::string_view::npos;
 }
 
 std::span<const Row> rows() { return kRows; }

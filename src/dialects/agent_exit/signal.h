@@ -93,6 +93,9 @@ std::optional<SessionCompleted> session_completed(std::string session_id, std::s
 // --- as a dialect ---------------------------------------------------------------------------------------------------
 
 bool recognise(json::Node root);
+// Is this text a JSON object of the protocol, fit to be checked or not? For transcript::OutputScanner, which finds the
+// signal in an agent's output (limits::kExitSignalBytesMax is the largest one).
+bool is_signal(std::string_view text);
 std::span<const Row> rows();
 Handoff to_handoff(json::Node root, std::string_view raw);
 json::Value from_handoff(const Handoff& handoff);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dialects/agent_exit/find.h"
+#include "transcript/output_scanner.h"
 
-namespace baton::agent_exit {
+namespace baton::transcript {
 
 void OutputScanner::raw(std::string_view bytes) {
   scanner_.feed(bytes);
@@ -22,4 +22,4 @@ void OutputScanner::end() {
   else if (message_found_) found_ = Found{*message_found_, true};
 }
 
-}  // namespace baton::agent_exit
+}  // namespace baton::transcript

@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dialects/agent_exit/scan.h"
+#include "transcript/object_scanner.h"
 
 #include <algorithm>
 
-#include "base/limits.h"
-#include "dialects/agent_exit/signal.h"
-#include "json/parse.h"
 
-namespace baton::agent_exit {
+namespace baton::transcript {
 namespace {
 
-// An inner object that holds more levels of inner objects than this is not looked at: a signal holds none, and every byte
+// An inner object that holds more levels of inner objects than this is not looked at: what is wanted holds few, and every byte
 // is then looked at a bounded number of times, however the text is nested.
 constexpr std::size_t kInnerHeightMax = 16;
 
 bool is_line_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Is this text a JSON object of the protocol? A duplicate key is for the check to refuse, not for the scan to overlook.
-bool is_signal(std::string_view text) {
-  if (text.find("protocol") == std::string_view::npos && text.find('\\') == std::string_view::npos) return false;
-  json::ParseLimits limits;
-  limits.depth_max = limits::kExitSignalBytesMax;
-  const auto document = json::parse(text, limits);
-  if (document) return document->root()["protocol"].is_text(kProtocol);
-  return document.error().fault == json::Fault::DuplicateKey && text.find(kProtocol) != std::string_view::npos;
-}
-
 }  // namespace
 
-void Scanner::feed(std::string_view bytes) {
+void ObjectScanner::feed(std::string_view bytes) {
   while (!bytes.empty()) {
     std::size_t taken = 1;
     switch (in_) {
@@ -42,12 +29,14 @@ void Scanner::feed(std::string_view bytes) {
   }
 }
 
-std::size_t Scanner::feed_line_start(std::string_view bytes) {
+std::size_t ObjectScanner::feed_line_start(std::string_view bytes) {
   const char c = bytes.front();
   if (c == '{') {
     begin_candidate();
     took(c, true);
-  } else if (!is_line_blank(c) && c != '\n') {
+  } else if (c == '\n') {
+    ++line_;
+  } else if (!is_line_blank(c)) {
     in_ = In::Plain;
     if (found_) found_->text_after = true;
   }
@@ -55,26 +44,28 @@ std::size_t Scanner::feed_line_start(std::string_view bytes) {
 }
 
 // Nothing on the rest of such a line counts.
-std::size_t Scanner::feed_plain(std::string_view bytes) {
+std::size_t ObjectScanner::feed_plain(std::string_view bytes) {
   const std::size_t end = bytes.find('\n');
   if (end == std::string_view::npos) return bytes.size();
   in_ = In::LineStart;
+  ++line_;
   return end + 1;
 }
 
-void Scanner::begin_candidate() {
+void ObjectScanner::begin_candidate() {
   in_ = In::Candidate;
   tracker_.reset();
   buffer_.clear();
   head_ = 0;
   buffer_start_ = position_;
+  start_line_ = line_;
   base_depth_ = 0;
   inner_.clear();
 }
 
-std::size_t Scanner::feed_candidate(std::string_view bytes) {
+std::size_t ObjectScanner::feed_candidate(std::string_view bytes) {
   // Plain stretches of a string go into the buffer at once, but never further than the largest candidate reaches.
-  const std::size_t room = limits::kExitSignalBytesMax - (buffer_.size() - head_);
+  const std::size_t room = bytes_max_ - (buffer_.size() - head_);
   const std::size_t plain = tracker_.plain_prefix(bytes.substr(0, room));
   if (plain > 0) {
     buffer_.append(bytes, 0, plain);
@@ -91,8 +82,9 @@ std::size_t Scanner::feed_candidate(std::string_view bytes) {
 }
 
 // One byte of the candidate. `at_line_start`: nothing but blanks stands before it on its line.
-void Scanner::took(char c, bool at_line_start) {
+void ObjectScanner::took(char c, bool at_line_start) {
   tracker_.take(c);
+  if (c == '\n') ++line_;
   if (tracker_.state() == json::Tracker::State::Broken) {
     drop_candidate();
     if (c == '\n') {
@@ -113,10 +105,10 @@ void Scanner::took(char c, bool at_line_start) {
     else if (!is_line_blank(c)) inner_tail_.reset();
   }
   if (tracker_.opened_object() && at_line_start && buffer_.size() > head_ + 1) {
-    inner_.push_back({tracker_.depth(), buffer_.size() - 1});
+    inner_.push_back({tracker_.depth(), buffer_.size() - 1, line_});
   } else if (tracker_.closed()) {
     if (tracker_.depth() == base_depth_) {
-      ended_ = Ended{buffer_.substr(head_), buffer_start_ + head_};
+      ended_ = Ended{buffer_.substr(head_), buffer_start_ + head_, start_line_};
       in_ = In::Tail;
     } else if (!inner_.empty() && inner_.back().depth == tracker_.depth() + 1) {
       const Inner closed = inner_.back();
@@ -124,21 +116,21 @@ void Scanner::took(char c, bool at_line_start) {
       if (!inner_.empty()) inner_.back().height = std::max(inner_.back().height, closed.height + 1);
       if (closed.height > kInnerHeightMax) return;
       std::string text = buffer_.substr(closed.start);
-      if (is_signal(text)) inner_tail_ = Ended{std::move(text), buffer_start_ + closed.start};
+      if (wanted_(text)) inner_tail_ = Ended{std::move(text), buffer_start_ + closed.start, closed.line};
     }
   }
 }
 
 // The candidate is no JSON: a complete object inside it that stood alone on its lines is what remains.
-void Scanner::drop_candidate() {
-  if (inner_ended_) remember(std::move(inner_ended_->text), inner_ended_->offset);
+void ObjectScanner::drop_candidate() {
+  if (inner_ended_) remember(std::move(*inner_ended_));
   inner_ended_.reset();
   inner_tail_.reset();
   inner_.clear();
 }
 
-// The candidate is longer than any signal: the next object inside it that began on its own line takes its place.
-void Scanner::shed_outermost() {
+// The candidate is longer than anything wanted: the next object inside it that began on its own line takes its place.
+void ObjectScanner::shed_outermost() {
   if (inner_.empty()) {
     drop_candidate();
     in_ = In::Plain;
@@ -146,9 +138,10 @@ void Scanner::shed_outermost() {
     return;
   }
   head_ = inner_.front().start;
+  start_line_ = inner_.front().line;
   base_depth_ = inner_.front().depth - 1;
   inner_.pop_front();
-  if (head_ < limits::kExitSignalBytesMax) return;
+  if (head_ < bytes_max_) return;
   // What was shed goes away in large pieces, so that shedding costs a constant time a byte.
   buffer_.erase(0, head_);
   buffer_start_ += head_;
@@ -156,8 +149,9 @@ void Scanner::shed_outermost() {
   head_ = 0;
 }
 
-void Scanner::feed_tail(char c) {
+void ObjectScanner::feed_tail(char c) {
   if (c == '\n') {
+    ++line_;
     settle();
     in_ = In::LineStart;
   } else if (!is_line_blank(c)) {
@@ -168,21 +162,20 @@ void Scanner::feed_tail(char c) {
   }
 }
 
-void Scanner::settle() {
+void ObjectScanner::settle() {
   if (!ended_) return;
-  const bool signal = is_signal(ended_->text);
-  if (signal) remember(std::move(ended_->text), ended_->offset);
+  if (wanted_(ended_->text)) remember(std::move(*ended_));
   else if (found_) found_->text_after = true;
   ended_.reset();
   inner_ended_.reset();  // it lies inside a complete object, so it does not stand alone
 }
 
-void Scanner::remember(std::string text, std::size_t offset) {
-  const bool differs = found_ && (found_->differs_from_earlier || found_->text != text);
-  found_ = Found{std::move(text), offset, differs, false};
+void ObjectScanner::remember(Ended ended) {
+  const bool differs = found_ && (found_->differs_from_earlier || found_->text != ended.text);
+  found_ = Found{std::move(ended.text), ended.offset, ended.line, differs, false};
 }
 
-void Scanner::end() {
+void ObjectScanner::end() {
   if (in_ == In::Tail) settle();
   if (in_ == In::Candidate) {
     if (inner_tail_) inner_ended_ = std::move(inner_tail_);
@@ -192,4 +185,4 @@ void Scanner::end() {
   in_ = In::LineStart;
 }
 
-}  // namespace baton::agent_exit
+}  // namespace baton::transcript

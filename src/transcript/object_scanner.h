@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the exit signal in what an agent prints, as it prints it.
+// Finding a JSON object of a wanted kind in what an agent prints, as it prints it.
 //
-// The signal is the last complete JSON object that stands alone on its lines (also inside a fence) and whose `protocol`
-// is `apm2_agent_exit`. Found does not mean valid. The text comes in pieces of any size; memory is bounded by the largest
-// signal there can be, time is linear in the text, whatever the text holds.
+// Looked for is the last complete JSON object that stands alone on its lines (also inside a fence) and that the caller
+// wants. Found does not mean valid. The text comes in pieces of any size; memory is bounded by the largest object that is
+// wanted, time is linear in the text, whatever the text holds.
 #pragma once
 
 #include <deque>
@@ -13,18 +13,24 @@
 
 #include "json/incremental.h"
 
-namespace baton::agent_exit {
+namespace baton::transcript {
 
-class Scanner {
+// Is this object (all of its text, strict JSON or not) one of those looked for?
+using Wanted = bool (*)(std::string_view text);
+
+class ObjectScanner {
  public:
+  ObjectScanner(std::size_t bytes_max, Wanted wanted) : bytes_max_(bytes_max), wanted_(wanted) {}
+
   void feed(std::string_view bytes);
-  // No more bytes will come: a signal without a line end after it counts too.
+  // No more bytes will come: an object without a line end after it counts too.
   void end();
 
   struct Found {
     std::string text;        // the object's bytes
     std::size_t offset = 0;  // of its first byte in everything fed
-    bool differs_from_earlier = false;  // an earlier signal had other bytes
+    std::size_t line = 1;    // of its first byte, from 1
+    bool differs_from_earlier = false;  // an earlier one had other bytes
     bool text_after = false;            // something that is not blank follows it
   };
   const std::optional<Found>& found() const { return found_; }
@@ -34,7 +40,14 @@ class Scanner {
   struct Inner {
     std::size_t depth;       // of the tracker, just after its brace
     std::size_t start;       // in buffer_
+    std::size_t line;
     std::size_t height = 1;  // how many levels of such objects it holds, itself included
+  };
+
+  struct Ended {
+    std::string text;
+    std::size_t offset;
+    std::size_t line;
   };
 
   std::size_t feed_line_start(std::string_view bytes);
@@ -45,12 +58,17 @@ class Scanner {
   void took(char c, bool at_line_start);
   void drop_candidate();
   void shed_outermost();
-  void remember(std::string text, std::size_t offset);
+  void remember(Ended ended);
   void settle();
+
+  std::size_t bytes_max_;
+  Wanted wanted_;
 
   enum class In { LineStart, Plain, Candidate, Tail };
   In in_ = In::LineStart;
   std::size_t position_ = 0;  // bytes fed so far
+  std::size_t line_ = 1;      // of the byte at position_
+  std::size_t start_line_ = 1;  // of the candidate
 
   json::Tracker tracker_;
   std::string buffer_;            // the candidate stands from head_ on; what lies before it was shed
@@ -60,14 +78,10 @@ class Scanner {
   bool line_start_ = false;       // inside the candidate: only blanks so far on this line
   std::deque<Inner> inner_;       // open, outermost first
 
-  struct Ended {
-    std::string text;
-    std::size_t offset;
-  };
   std::optional<Ended> ended_;           // complete; stands if the rest of its line is blank
   std::optional<Ended> inner_ended_;     // the newest complete inner object alone on its lines
   std::optional<Ended> inner_tail_;      // a complete inner object whose line goes on
   std::optional<Found> found_;
 };
 
-}  // namespace baton::agent_exit
+}  // namespace baton::transcript
