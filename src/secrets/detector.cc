@@ -363,14 +363,14 @@ std::optional<Place> assigned_value(std::string_view text, std::size_t at, Readi
 
 // --- The first look -------------------------------------------------------------------------------------------------
 //
-// Every anchor is known by its first four characters. Anchors are spread over eight buckets, one bit each; a table per
+// Every anchor is known by four characters of it in a row, its window. Anchors are spread over eight buckets, one bit each; a table per
 // position and half byte says which buckets allow that half byte there, and the conjunction of all eight lookups leaves
-// the buckets that may have an anchor here (the method is known as Teddy). What is left is compared character by
-// character.
+// the buckets that may have an anchor here (the method is known as Teddy). What is left is compared in full.
 
 constexpr std::size_t kWindow = 4;
 constexpr std::size_t kBuckets = 8;
 constexpr std::size_t kBlock = 32;
+constexpr int kRounds = 3;
 
 enum class AnchorKind { Pattern, Keyword, Key, Escape };
 
@@ -381,32 +381,45 @@ struct Anchor {
   bool folded;
   Tail tail;
   std::size_t tail_length;
+  std::size_t window = 0;         // where in the literal its window begins
+  std::uint32_t window_mask = 0;  // the bits of the window that the literal fixes, and what they are
+  std::uint32_t window_bits = 0;
 };
 
-struct Bucket {
-  std::array<std::array<bool, 16>, kWindow> low{}, high{};
-  std::vector<Anchor> anchors;
+// The share of each ASCII character in prose and JSON, roughly.
+constexpr std::array<double, 128> kShares = [] {
+  std::array<double, 128> shares{};
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const char c = static_cast<char>(i);
+    if (is_lower(c)) {
+      shares[i] = 0.085 / (1 + 0.25 * static_cast<double>(std::string_view("etaoinsrhldcumfpgwybvkxjqz").find(c)));
+    } else if (c == ' ' || c == '"') {
+      shares[i] = 0.1;
+    } else if (is_digit(c) || std::string_view("_-.,:/").find(c) != std::string_view::npos) {
+      shares[i] = 0.012;
+    } else {
+      shares[i] = is_upper(c) ? 0.003 : 0.001;
+    }
+  }
+  return shares;
+}();
+
+// Which half bytes the anchors of one bucket allow, by position.
+struct Shape {
+  std::array<std::uint16_t, kWindow> low{}, high{};
 
   void allow(std::size_t position, char c) {
-    low[position][static_cast<unsigned char>(c) & 15] = true;
-    high[position][static_cast<unsigned char>(c) >> 4] = true;
+    low[position] |= static_cast<std::uint16_t>(1u << (static_cast<unsigned char>(c) & 15));
+    high[position] |= static_cast<std::uint16_t>(1u << (static_cast<unsigned char>(c) >> 4));
   }
 
-  void add(const Anchor& anchor) {
+  Shape with(const Shape& other) const {
+    Shape both = *this;
     for (std::size_t position = 0; position < kWindow; ++position) {
-      if (position < anchor.literal.size()) {
-        const char c = anchor.literal[position];
-        allow(position, c);
-        if (anchor.folded && is_lower(c)) allow(position, static_cast<char>(c - 'a' + 'A'));
-      } else {
-        const bool bound = position - anchor.literal.size() < anchor.tail_length;
-        const CharacterSet& tail = bound ? characters_of(anchor.tail) : kAny;
-        for (int c = 0; c < 256; ++c) {
-          if (in(tail, static_cast<char>(c))) allow(position, static_cast<char>(c));
-        }
-      }
+      both.low[position] |= other.low[position];
+      both.high[position] |= other.high[position];
     }
-    anchors.push_back(anchor);
+    return both;
   }
 
   // About how often ordinary text would come by here for nothing.
@@ -414,23 +427,51 @@ struct Bucket {
     double product = 1;
     for (std::size_t position = 0; position < kWindow; ++position) {
       double sum = 0;
-      for (int c = 0; c < 256; ++c) {
-        if (low[position][c & 15] && high[position][c >> 4]) sum += share(static_cast<char>(c));
+      for (std::size_t c = 0; c < kShares.size(); ++c) {
+        if ((low[position] >> (c & 15) & 1) && (high[position] >> (c >> 4) & 1)) sum += kShares[c];
       }
       product *= sum;
     }
-    return product * static_cast<double>(1 + anchors.size());
-  }
-
-  // The share of a character in prose and JSON, roughly.
-  static double share(char c) {
-    constexpr std::string_view kByFrequency = "etaoinsrhldcumfpgwybvkxjqz";
-    if (is_lower(c)) return 0.085 / (1 + 0.25 * static_cast<double>(kByFrequency.find(c)));
-    if (c == ' ' || c == '"') return 0.1;
-    if (is_digit(c) || std::string_view("_-.,:/").find(c) != std::string_view::npos) return 0.012;
-    return is_upper(c) ? 0.003 : 0.001;
+    return product;
   }
 };
+
+Shape shape_of(const Anchor& anchor) {
+  Shape shape;
+  for (std::size_t position = 0; position < kWindow; ++position) {
+    const std::size_t at = anchor.window + position;
+    if (at < anchor.literal.size()) {
+      const char c = anchor.literal[at];
+      shape.allow(position, c);
+      if (anchor.folded && is_lower(c)) shape.allow(position, static_cast<char>(c - 'a' + 'A'));
+      continue;
+    }
+    const CharacterSet& tail = at - anchor.literal.size() < anchor.tail_length ? characters_of(anchor.tail) : kAny;
+    for (int c = 0; c < 256; ++c) {
+      if (in(tail, static_cast<char>(c))) shape.allow(position, static_cast<char>(c));
+    }
+  }
+  return shape;
+}
+
+void choose_window(Anchor& anchor) {
+  // Best is a window that ends in a sign: tokens have them, words have not, and where they stand in the same place many
+  // anchors share a bucket at little cost.
+  const auto score = [](const Anchor& one) {
+    const bool ends_in_sign = one.literal.size() >= kWindow && !is_alphanumeric(one.literal[one.window + kWindow - 1]);
+    return shape_of(one).cost() * (ends_in_sign ? 1e-6 : 1);
+  };
+  Anchor moved = anchor;
+  for (moved.window = 1; moved.window + kWindow <= anchor.literal.size(); ++moved.window) {
+    if (score(moved) < score(anchor)) anchor.window = moved.window;
+  }
+  for (std::size_t i = 0; i < kWindow && anchor.window + i < anchor.literal.size(); ++i) {
+    const char c = anchor.literal[anchor.window + i];
+    const std::uint32_t mask = anchor.folded && is_lower(c) ? 0xdf : 0xff;
+    anchor.window_mask |= mask << (8 * i);
+    anchor.window_bits |= (static_cast<unsigned char>(c) & mask) << (8 * i);
+  }
+}
 
 std::vector<Anchor> all_anchors() {
   std::vector<Anchor> anchors;
@@ -447,6 +488,7 @@ std::vector<Anchor> all_anchors() {
   // JSON escapes of characters a secret may be made of; `\n` and its kind are none.
   anchors.push_back({AnchorKind::Escape, 0, "\\/", false, Tail::Any, 0});
   anchors.push_back({AnchorKind::Escape, 0, "\\u00", false, Tail::Any, 0});
+  for (Anchor& anchor : anchors) choose_window(anchor);
   return anchors;
 }
 
@@ -454,43 +496,69 @@ struct Tables {
   alignas(16) std::uint8_t low[kWindow][16] = {};
   alignas(16) std::uint8_t high[kWindow][16] = {};
   std::array<std::vector<Anchor>, kBuckets> anchors;
+  // Which buckets know the two characters of a window's first and of its second half: exact where half bytes are not.
+  std::array<std::array<std::uint8_t, 65536>, 2> pairs = {};
 
   Tables() {
-    // The most frequent anchors choose first, each the bucket that suffers least.
-    std::vector<std::pair<double, Anchor>> order;
-    for (const Anchor& anchor : all_anchors()) {
-      Bucket alone;
-      alone.add(anchor);
-      order.emplace_back(alone.cost(), anchor);
-    }
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::array<Bucket, kBuckets> buckets;
-    for (const auto& [cost, anchor] : order) {
-      std::size_t best = 0;
-      double best_increase = 1e9;
-      for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
-        Bucket joined = buckets[bucket];
-        joined.add(anchor);
-        const double increase = joined.cost() - (buckets[bucket].anchors.empty() ? 0 : buckets[bucket].cost());
-        if (increase < best_increase) best = bucket, best_increase = increase;
-      }
-      buckets[best].add(anchor);
-    }
-    for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
-      const auto bit = static_cast<std::uint8_t>(1u << bucket);
+    std::vector<Anchor> all = all_anchors();
+    // The most frequent first: it is they that need a bucket to themselves.
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Anchor& a, const Anchor& b) { return shape_of(a).cost() > shape_of(b).cost(); });
+    const std::vector<std::size_t> bucket_of = spread(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto bit = static_cast<std::uint8_t>(1u << bucket_of[i]);
+      const Shape shape = shape_of(all[i]);
       for (std::size_t position = 0; position < kWindow; ++position) {
         for (std::size_t half = 0; half < 16; ++half) {
-          if (buckets[bucket].low[position][half]) low[position][half] |= bit;
-          if (buckets[bucket].high[position][half]) high[position][half] |= bit;
+          if (shape.low[position] >> half & 1) low[position][half] |= bit;
+          if (shape.high[position] >> half & 1) high[position][half] |= bit;
         }
       }
-      anchors[bucket] = std::move(buckets[bucket].anchors);
+      anchors[bucket_of[i]].push_back(all[i]);
+      for (const std::size_t side : {0, 1}) {
+        const std::uint32_t mask = all[i].window_mask >> (16 * side) & 0xffff;
+        const std::uint32_t bits = all[i].window_bits >> (16 * side) & 0xffff;
+        // Every pair that differs from the literal only in bits the literal leaves open.
+        const std::uint32_t open = ~mask & 0xffff;
+        std::uint32_t choice = 0;
+        do {
+          pairs[side][bits | choice] |= bit;
+          choice = (choice - open) & open;
+        } while (choice != 0);
+      }
     }
   }
 
-  std::uint8_t buckets_at(std::size_t position, char c) const {
-    const auto byte = static_cast<unsigned char>(c);
-    return low[position][byte & 15] & high[position][byte >> 4];
+  // Of `buckets`, those that may have an anchor with this window.
+  unsigned narrowed(unsigned buckets, std::uint32_t window) const {
+    return buckets & pairs[0][window & 0xffff] & pairs[1][window >> 16];
+  }
+
+  // Anchors of one or two characters leave most of the window open and would open it for all others: they have two
+  // buckets to themselves. Each other goes where it adds least, and once all are placed may move again.
+  static std::vector<std::size_t> spread(const std::vector<Anchor>& all) {
+    std::vector<Shape> shapes;
+    for (const Anchor& anchor : all) shapes.push_back(shape_of(anchor));
+    std::vector<std::size_t> bucket_of(all.size(), kBuckets);
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].literal.size() <= 2) {
+          bucket_of[i] = is_lower(all[i].literal[0]) ? 1 : 0;
+          continue;
+        }
+        bucket_of[i] = kBuckets;
+        std::array<Shape, kBuckets> buckets;
+        for (std::size_t other = 0; other < all.size(); ++other) {
+          if (bucket_of[other] < kBuckets) buckets[bucket_of[other]] = buckets[bucket_of[other]].with(shapes[other]);
+        }
+        double least = 1e9;
+        for (std::size_t bucket = 2; bucket < kBuckets; ++bucket) {
+          const double added = buckets[bucket].with(shapes[i]).cost() - buckets[bucket].cost();
+          if (added < least) least = added, bucket_of[i] = bucket;
+        }
+      }
+    }
+    return bucket_of;
   }
 };
 
@@ -514,11 +582,13 @@ class Scan {
   bool run_portable();
   bool run_avx2();
 
-  bool candidate(std::size_t at, unsigned buckets);
+  bool candidate(std::size_t at, unsigned buckets, std::uint32_t window);
+  __attribute__((noinline)) bool candidates(std::size_t at, const char* block, const std::uint8_t* bits,
+                                            std::uint32_t places);
   bool confirm(const Anchor& anchor, std::size_t at);
   bool follows_url(std::size_t at) const;
   bool names_scheme(std::size_t at) const;
-  bool long_run(std::size_t at);
+  __attribute__((noinline)) bool long_run(std::size_t at);
 
   // One more thing that counts: true if that is enough.
   bool found(std::size_t rule, Place place) {
@@ -527,6 +597,7 @@ class Scan {
     return false;
   }
 
+  const Tables& table_ = tables();
   std::string_view text_;
   Reading reading_;
   std::size_t run_end_ = 0;  // runs before this were judged
@@ -534,20 +605,37 @@ class Scan {
   std::vector<Finding> findings_;
 };
 
-bool Scan::candidate(std::size_t at, unsigned buckets) {
-  const Tables& table = tables();
+// The four characters, the first in the lowest byte.
+std::uint32_t load_window(const char* at) {
+  std::uint32_t window;
+  std::memcpy(&window, at, sizeof window);
+  return std::endian::native == std::endian::big ? __builtin_bswap32(window) : window;
+}
+
+bool Scan::candidate(std::size_t at, unsigned buckets, std::uint32_t window) {
   for (; buckets != 0; buckets &= buckets - 1) {
-    for (const Anchor& anchor : table.anchors[static_cast<std::size_t>(std::countr_zero(buckets))]) {
-      if (confirm(anchor, at)) return true;
+    for (const Anchor& anchor : table_.anchors[static_cast<std::size_t>(std::countr_zero(buckets))]) {
+      if ((window & anchor.window_mask) == anchor.window_bits && at >= anchor.window &&
+          confirm(anchor, at - anchor.window)) {
+        return true;
+      }
     }
+  }
+  return false;
+}
+
+// The candidates of a block that begins at `at`; one bit of `places` each.
+bool Scan::candidates(std::size_t at, const char* block, const std::uint8_t* bits, std::uint32_t places) {
+  for (; places != 0; places &= places - 1) {
+    const auto place = static_cast<std::size_t>(std::countr_zero(places));
+    const std::uint32_t window = load_window(block + place);
+    if (candidate(at + place, table_.narrowed(bits[place], window), window)) return true;
   }
   return false;
 }
 
 bool Scan::confirm(const Anchor& anchor, std::size_t at) {
   const std::string_view here = text_.substr(at, anchor.literal.size());
-  const char first = anchor.folded ? to_lower(here[0]) : here[0];
-  if (first != anchor.literal[0]) return false;
   if (anchor.folded ? !equals_folded(here, anchor.literal) : here != anchor.literal) return false;
   const std::size_t end = at + here.size();
   switch (anchor.kind) {
@@ -613,13 +701,13 @@ bool Scan::long_run(std::size_t at) {
 }
 
 bool Scan::run_portable() {
-  const Tables& table = tables();
   for (std::size_t at = 0; at < text_.size(); ++at) {
-    unsigned buckets = table.buckets_at(0, text_[at]);
-    for (std::size_t position = 1; position < kWindow && buckets != 0; ++position) {
-      buckets &= table.buckets_at(position, at + position < text_.size() ? text_[at + position] : '\0');
-    }
-    if (buckets != 0 && candidate(at, buckets)) return true;
+    char padded[kWindow] = {};
+    const bool whole = text_.size() - at >= kWindow;
+    if (!whole) std::memcpy(padded, text_.data() + at, text_.size() - at);
+    const std::uint32_t window = load_window(whole ? text_.data() + at : padded);
+    const unsigned buckets = table_.narrowed(0xff, window);
+    if (buckets != 0 && candidate(at, buckets, window)) return true;
     // A run of 32 has a character at some multiple of 32.
     if (at % kRunLengthMin == 0 && long_run(at)) return true;
   }
@@ -628,12 +716,11 @@ bool Scan::run_portable() {
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx2"))) bool Scan::run_avx2() {
-  const Tables& table = tables();
+__attribute__((target("avx2,bmi,lzcnt"))) bool Scan::run_avx2() {
   __m256i low[kWindow], high[kWindow];
   for (std::size_t position = 0; position < kWindow; ++position) {
-    low[position] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table.low[position])));
-    high[position] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table.high[position])));
+    low[position] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table_.low[position])));
+    high[position] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table_.high[position])));
   }
   const __m256i half = _mm256_set1_epi8(15);
   const __m256i below_run = _mm256_set1_epi8('+' - 1);
@@ -644,6 +731,7 @@ __attribute__((target("avx2"))) bool Scan::run_avx2() {
   CHECK(text_.size() - whole < sizeof last - kWindow + 1);
   if (whole < text_.size()) std::memcpy(last, text_.data() + whole, text_.size() - whole);
 
+  std::size_t dense_before = 0;  // dense characters right before the block
   for (std::size_t at = 0; at < text_.size(); at += kBlock) {
     const char* block = at < whole ? text_.data() + at : last + (at - whole);
     __m256i buckets = _mm256_set1_epi8(-1);
@@ -658,22 +746,28 @@ __attribute__((target("avx2"))) bool Scan::run_avx2() {
       alignas(32) std::uint8_t bits[kBlock];
       _mm256_store_si256(reinterpret_cast<__m256i*>(bits), buckets);
       const __m256i none = _mm256_cmpeq_epi8(buckets, _mm256_setzero_si256());
+      // No call in this loop: the tables would have to leave their registers for it.
+      std::uint32_t left = 0;
       for (auto some = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(none)); some != 0; some &= some - 1) {
-        const auto place = static_cast<std::size_t>(std::countr_zero(some));
-        if (candidate(at + place, bits[place])) return true;
+        const auto place = static_cast<unsigned>(std::countr_zero(some));
+        left |= std::uint32_t{table_.narrowed(bits[place], load_window(block + place)) != 0} << place;
       }
+      if (left != 0 && candidates(at, block, bits, left)) return true;
     }
-    // A run of 32 covers an aligned sixteen. No character of a run is below `+`; blanks and quotes are.
+    // No character of a run is below `+`; blanks and quotes are. A run of 32 fills a block or crosses from one into the
+    // next.
     const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
     const auto dense = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(bytes, below_run)));
-    if ((dense & 0xffff) == 0xffff && long_run(at)) return true;
-    if (dense >> 16 == 0xffff && long_run(at + 16)) return true;
+    const auto first = static_cast<std::size_t>(std::countr_one(dense));
+    if (dense_before + first >= kRunLengthMin && long_run(at)) return true;
+    dense_before = first == kBlock ? dense_before + kBlock : static_cast<std::size_t>(std::countl_one(dense));
   }
   return false;
 }
 
 bool Scan::run() {
-  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  static const bool has_avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("lzcnt");
   return has_avx2 ? run_avx2() : run_portable();
 }
 

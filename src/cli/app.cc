@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+
+#include "base/text.h"
+
+namespace baton::cli {
+
+int could_not(World& world, std::string_view what) {
+  world.flush();
+  world.print_error("baton: " + std::string(what) + "\n");
+  return kCouldNot;
+}
+
+std::optional<Time> time_option(World& world, const std::string& text) {
+  if (text.empty()) return world.clock.now();
+  const auto time = parse_time(text).time;
+  if (!time) could_not(world, "--now takes a UTC time such as 2026-11-15T00:00:00Z, not `" + printable(text, 60) + "`");
+  return time;
+}
+
+void examples(CLI::App& command, std::string_view text) { command.footer("\nExamples:\n" + std::string(text)); }
+
+const std::vector<std::string>& dialect_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const Dialect dialect : kDialects) out.emplace_back(dialect_name(dialect));
+    return out;
+  }();
+  return names;
+}
+
+int run(World& world, int argc, const char* const* argv) {
+  CLI::App app("Baton holds AI agents to their contracts and takes the work safely from their hands into the next ones'.", "baton");
+  app.set_version_flag("--version", std::string("baton ") + BATON_VERSION);
+  app.require_subcommand(0, 1);
+  app.fallthrough(false);
+  examples(app,
+           "  baton check handoff.json             is this handoff valid? 0 yes, 1 no, 2 could not tell\n"
+           "  agent | baton check                  the same of what an agent printed\n"
+           "  baton explain UAIX_EXPIRED           what a code means and what to do about it\n"
+           "  baton COMMAND --help                 more about one command");
+  Action chosen;
+  add_check(app, chosen);
+  add_find(app, chosen);
+  add_translate(app, chosen);
+  add_uaix(app, chosen);
+  add_json(app, chosen);
+  add_explain(app, chosen);
+  add_completion(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* shown = &app;
+    while (!shown->get_subcommands().empty()) shown = shown->get_subcommands().front();
+    world.print(shown == &app ? app.help() : shown->help());
+    return world.flush() ? kYes : kCouldNot;
+  } catch (const CLI::CallForVersion&) {
+    world.print(std::string("baton ") + BATON_VERSION + "\n");
+    return world.flush() ? kYes : kCouldNot;
+  } catch (const CLI::ParseError& error) {
+    return could_not(world, std::string(error.what()) + "\nrun `baton --help`, or `baton COMMAND --help`");
+  }
+  if (!chosen) {
+    world.print(app.help());
+    world.flush();
+    return kCouldNot;
+  }
+  const int status = chosen(world);
+  return world.flush() ? status : kCouldNot;
+}
+
+}  // namespace baton::cli
