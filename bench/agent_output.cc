@@ -12,10 +12,11 @@ namespace baton::bench {
 namespace {
 
 constexpr std::array<std::string_view, 48> kWords = {
-    "the",     "export", "of",      "last",   "row",     "page",   "was",     "read",  "before", "writer",  "could",  "finish",
-    "a",       "test",   "covers",  "both",   "cases",   "and",    "fails",   "when",  "order",  "changes", "so",     "we",
-    "keep",    "queue",  "bounded", "while",  "workers", "drain",  "it",      "then",  "commit", "result",  "to",     "ledger",
-    "without", "delay",  "because", "clock",  "is",      "passed", "in",      "every", "caller", "handles", "errors", "early",
+    "the",   "export",  "of",     "last",   "row",    "page",    "was",     "read",  "before",  "writer",
+    "could", "finish",  "a",      "test",   "covers", "both",    "cases",   "and",   "fails",   "when",
+    "order", "changes", "so",     "we",     "keep",   "queue",   "bounded", "while", "workers", "drain",
+    "it",    "then",    "commit", "result", "to",     "ledger",  "without", "delay", "because", "clock",
+    "is",    "passed",  "in",     "every",  "caller", "handles", "errors",  "early",
 };
 
 class Maker {
@@ -42,18 +43,24 @@ class Maker {
 
   std::string time() {
     char text[40];
-    std::snprintf(text, sizeof text, "2026-11-15T%02zu:%02zu:%02zu.%03zuZ", below(24), below(60), below(60), below(1000));
+    std::snprintf(text, sizeof text, "2026-11-15T%02zu:%02zu:%02zu.%03zuZ", below(24), below(60), below(60),
+                  below(1000));
     return text;
   }
 
   std::string log_line() {
     switch (below(10)) {
       case 0:
-        return R"({"time":")" + time() + R"(","level":"info","message":")" + sentence(8) + R"(","worker":)" + std::to_string(below(16)) +
-               R"(,"attributes":{"path":")" + path() + R"(","bytes":)" + std::to_string(below(1'000'000)) + "}}\n";
+        return R"({"time":")" + time() + R"(","level":"info","message":")" + sentence(8) + R"(","worker":)" +
+               std::to_string(below(16)) + R"(,"attributes":{"path":")" + path() + R"(","bytes":)" +
+               std::to_string(below(1'000'000)) + "}}\n";
       case 1: return "[" + std::to_string(below(400)) + "/400] Building CXX object " + path() + ".o\n";
-      case 2: return path() + ":" + std::to_string(below(900)) + ":" + std::to_string(below(100)) + ": note: " + sentence(9) + "\n";
-      case 3: return "[       OK ] " + std::string(word()) + "." + std::string(word()) + " (" + std::to_string(below(90)) + " ms)\n";
+      case 2:
+        return path() + ":" + std::to_string(below(900)) + ":" + std::to_string(below(100)) + ": note: " + sentence(9) +
+               "\n";
+      case 3:
+        return "[       OK ] " + std::string(word()) + "." + std::string(word()) + " (" + std::to_string(below(90)) +
+               " ms)\n";
       default: return time() + " INFO  worker-" + std::to_string(below(16)) + " " + sentence(6 + below(8)) + "\n";
     }
   }
@@ -97,7 +104,8 @@ std::string log_text(std::size_t bytes) {
 std::string prose_text(std::size_t bytes) {
   Maker maker;
   std::string out;
-  for (std::size_t i = 1; out.size() < bytes; ++i) out += maker.sentence(6 + maker.below(14)) + (i % 5 == 0 ? "\n\n" : " ");
+  for (std::size_t i = 1; out.size() < bytes; ++i)
+    out += maker.sentence(6 + maker.below(14)) + (i % 5 == 0 ? "\n\n" : " ");
   return out;
 }
 

@@ -47,7 +47,8 @@ NodePeer::NodePeer(const std::vector<std::string>& arguments) {
   } else if (const json::Node error = ready->root()["error"]) {
     problem_ = error.is_string() ? std::string(error.string()) : "node failed";
   } else {
-    versions_ = "node " + std::string(ready->root()["node"].string()) + ", ajv " + std::string(ready->root()["ajv"].string());
+    versions_ =
+        "node " + std::string(ready->root()["node"].string()) + ", ajv " + std::string(ready->root()["ajv"].string());
   }
 }
 

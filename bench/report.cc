@@ -41,15 +41,17 @@ std::string Row::goal() const {
 }
 
 void print_table(const std::vector<Row>& rows) {
-  std::printf("%-58s %9s %-5s %9s  %-52s %9s %6s  %s\n", "metric", "value", "unit", "best", "peer", "its value", "ratio", "goal");
+  std::printf("%-58s %9s %-5s %9s  %-52s %9s %6s  %s\n", "metric", "value", "unit", "(median)", "peer", "its value",
+              "ratio", "goal");
   for (const Row& row : rows) {
     const auto ratio = row.ratio();
     std::string goal = row.goal();
     if (const auto reached = row.met()) goal += *reached ? ", met" : ", NOT MET";
     else if (!goal.empty()) goal += ", not judged";
-    std::printf("%-58s %9s %-5s %9s  %-52s %9s %6s  %s\n", row.metric.c_str(), digits(row.value).c_str(), row.unit.c_str(),
-                row.best > 0 ? digits(row.best).c_str() : "", row.peer.c_str(),
-                row.peer_value ? digits(*row.peer_value).c_str() : "", ratio ? digits(*ratio).c_str() : "", goal.c_str());
+    std::printf("%-58s %9s %-5s %9s  %-52s %9s %6s  %s\n", row.metric.c_str(), digits(row.value).c_str(),
+                row.unit.c_str(), row.median > 0 ? digits(row.median).c_str() : "", row.peer.c_str(),
+                row.peer_value ? digits(*row.peer_value).c_str() : "", ratio ? digits(*ratio).c_str() : "",
+                goal.c_str());
   }
 }
 

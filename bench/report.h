@@ -13,11 +13,11 @@ struct Row {
   std::string metric;
   double value = 0;
   std::string unit;
-  std::string peer = {};  // empty: there is none
+  std::string peer = {};                  // empty: there is none
   std::optional<double> peer_value = {};  // nothing: the peer could not be had, and `peer` says why
   enum class Ratio { None, OursByPeer, PeerByOurs } of = Ratio::None;
   std::optional<double> at_most = {}, at_least = {};  // the goal for the ratio
-  double best = 0;  // the best round, for the table only; 0: not stated
+  double median = 0;  // of the rounds, of which `value` is the best; for the table only, 0: not stated
 
   std::optional<double> ratio() const;
   std::optional<bool> met() const;

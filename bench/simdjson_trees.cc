@@ -55,8 +55,8 @@ class ArenaTree {
   }
   Node* nodes(std::size_t number) {
     count_ += number;
-    at_ += -reinterpret_cast<std::uintptr_t>(at_) & 7;
-    return reinterpret_cast<Node*>(take(number * sizeof(Node)));
+    char* place = take(number * sizeof(Node) + 7);
+    return reinterpret_cast<Node*>(place + (-reinterpret_cast<std::uintptr_t>(place) & 7));
   }
 
   void copy_text(std::string_view text, Node& out) {
@@ -169,7 +169,8 @@ bool copy_ordinary(const dom::element& from, Ordinary& out, std::size_t& count) 
             if (earlier.first == member.key) return false;
         }
         ++count;
-        if (!copy_ordinary(member.value, members.emplace_back(std::string(member.key), Ordinary()).second, count)) return false;
+        if (!copy_ordinary(member.value, members.emplace_back(std::string(member.key), Ordinary()).second, count))
+          return false;
       }
       return true;
     }
@@ -184,7 +185,7 @@ struct SimdjsonPeer::State {
   dom::parser parser;
 };
 
-SimdjsonPeer::SimdjsonPeer(std::string_view text) : state_(new State{simdjson::padded_string(text), {}}) {}
+SimdjsonPeer::SimdjsonPeer(std::string_view text) : state_(new State{simdjson::padded_string(text), dom::parser()}) {}
 SimdjsonPeer::~SimdjsonPeer() { delete state_; }
 
 bool SimdjsonPeer::parse_tape() {

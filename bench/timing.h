@@ -2,7 +2,9 @@
 // Measuring short things on a machine that others use too.
 //
 // Time is the process's CPU time. A case runs in short rounds, and the cases of one Race take turns, round by round, so
-// that what disturbs one disturbs all; what counts is the median round.
+// that what disturbs one disturbs all. What counts is the best round, because a neighbour on the core or in the cache can
+// only make a round longer; the median is kept to show how much neighbours did. Cases that are compared have rounds of the
+// same length: a shorter one would find a quieter moment.
 #pragma once
 
 #include <time.h>
@@ -57,7 +59,8 @@ class Race {
       return (cpu_ns() - start) / static_cast<double>(repetitions);
     };
     double once = round(1);  // the first one builds tables
-    for (std::size_t repetitions = 1; once * static_cast<double>(repetitions) < round_ns / 4; repetitions *= 4) once = round(repetitions * 4);
+    for (std::size_t repetitions = 1; once * static_cast<double>(repetitions) < round_ns / 4; repetitions *= 4)
+      once = round(repetitions * 4);
     return add_round(static_cast<std::size_t>(std::max(1.0, round_ns / once)), std::move(round));
   }
 

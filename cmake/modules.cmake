@@ -28,3 +28,5 @@ add_library(baton_warnings INTERFACE)
 target_compile_options(baton_warnings INTERFACE -Wall -Wextra -Werror)
 # g++ 12 sees overlapping copies in `"text" + std::string` at -O3 where there are none (GCC bug 105651).
 target_compile_options(baton_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# No path of the machine that built it in a binary: CHECK names its file relative to the source folder.
+target_compile_options(baton_warnings INTERFACE -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)

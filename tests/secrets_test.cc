@@ -270,15 +270,17 @@ TEST(Secrets, RuleNamesAreStableAndApart) {
   EXPECT_EQ(names.size(), rule_names().size());
   EXPECT_GE(names.size(), 45u);
   for (const std::string_view name : names) {
-    EXPECT_TRUE(std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; })) << name;
+    EXPECT_TRUE(std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; }))
+        << name;
   }
 }
 
 // What somebody hostile sends must not take long: each text repeats what makes a rule look far.
 TEST(Secrets, HostileTextTakesLinearTime) {
   for (const std::string_view piece :
-       {"token=", "-glpat-", "@", "a://b:c", ".ey-ey", "\neyaaaaaaaaaaaaaaaaa.eyaaaaaaaaaaaaaaaaa.", "key-", "authorization:",
-        "cloudflare ", "-xoxb-1111111111-1111111111", "heroku ", "s.aaaaaaaaaaaaaaaaaaaaaaaa1 ", "password", "aB3"}) {
+       {"token=", "-glpat-", "@", "a://b:c", ".ey-ey", "\neyaaaaaaaaaaaaaaaaa.eyaaaaaaaaaaaaaaaaa.", "key-",
+        "authorization:", "cloudflare ", "-xoxb-1111111111-1111111111", "heroku ", "s.aaaaaaaaaaaaaaaaaaaaaaaa1 ",
+        "password", "aB3"}) {
     std::string text;
     while (text.size() < 256u << 10) text += piece;
     const auto start = std::chrono::steady_clock::now();

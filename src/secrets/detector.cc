@@ -86,9 +86,10 @@ constexpr std::string_view kKeysOf[] = {
 
 // The last word of a name that says: not the secret itself, only something about it.
 constexpr std::string_view kReferenceWords[] = {
-    "ref",    "refs", "reference", "uri",    "url",  "id",       "ids",         "path",   "file",    "name",    "names",
-    "digest", "hash", "checksum",  "sha256", "type", "kind",     "fingerprint", "commit", "scope",   "scopes",  "policy",
-    "window", "at",   "expires",   "expiry", "env",  "endpoint", "issuer",      "status", "version", "provider"};
+    "ref",     "refs",        "reference", "uri",      "url",    "id",       "ids",     "path",
+    "file",    "name",        "names",     "digest",   "hash",   "checksum", "sha256",  "type",
+    "kind",    "fingerprint", "commit",    "scope",    "scopes", "policy",   "window",  "at",
+    "expires", "expiry",      "env",       "endpoint", "issuer", "status",   "version", "provider"};
 
 constexpr std::size_t kValueLengthMin = 10;
 constexpr std::size_t kValueLengthMax = 150;
@@ -258,15 +259,16 @@ bool is_secret_value(std::string_view value) {
 
 // A whole run of the characters in kRun.
 bool is_secret_run(std::string_view run) {
-  return run.size() >= kRunLengthMin && std::any_of(run.begin(), run.end(), is_lower) &&
-         std::any_of(run.begin(), run.end(), is_upper) && std::any_of(run.begin(), run.end(), is_digit) &&
+  return run.size() >= kRunLengthMin && std::any_of(run.begin(), run.end(), is_upper) &&
+         std::any_of(run.begin(), run.end(), is_lower) && std::any_of(run.begin(), run.end(), is_digit) &&
          entropy(run) >= kRunEntropyMin && !is_made_of_words(run) && !is_prefixed_ulid(run);
 }
 
 // `user:${PASSWORD}`, `user:***`, `user:[REDACTED:rule]`: the place of a password, not the password.
 bool is_placeholder(std::string_view password) {
   return password.starts_with("$") || password.starts_with("{") || password.starts_with("%") ||
-         password.starts_with("[REDACTED:") || all_of(password, [](char c) { return c == '*' || c == '.' || c == 'x'; });
+         password.starts_with("[REDACTED:") ||
+         all_of(password, [](char c) { return c == '*' || c == '.' || c == 'x'; });
 }
 
 // What the pattern of a rule cannot say.
@@ -278,7 +280,8 @@ bool is_exempt(std::size_t rule, std::string_view token) {
              std::none_of(token.begin(), token.end(), is_letter) || is_made_of_words(token);
     case UrlUserinfo: return token.starts_with("[REDACTED:") || is_placeholder(token.substr(token.find(':') + 1));
     case AuthorizationHeader:  // "Authorization: Basic authentication is not supported"
-      return all_of(token.substr(1), [](char c) { return is_lower(c) || c == '-' || c == '.' || c == '_' || c == ':'; });
+      return all_of(token.substr(1),
+                    [](char c) { return is_lower(c) || c == '-' || c == '.' || c == '_' || c == ':'; });
     default: return false;
   }
 }
@@ -308,18 +311,19 @@ bool rest_names_value(char last, std::string_view rest) {
                       [&](std::string_view reference) { return equals_folded(word, reference); });
 }
 
-// Where the name goes on after a keyword that ends at `at`; nothing if it does not name a secret value.
+// The end of the name that a keyword ending at `at` stands in; nothing if it is too long for one.
 std::optional<std::size_t> name_end(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && end - at <= kNameRestMax && in(kName, text[end])) ++end;
-  if (end - at > kNameRestMax || !rest_names_value(text[at - 1], text.substr(at, end - at))) return std::nullopt;
+  if (end - at > kNameRestMax) return std::nullopt;
   return end;
 }
 
 // A `key` that ends at `at` counts only after one of the words of KEY_OF.
 bool is_secret_key(std::string_view text, std::size_t at) {
   std::string_view before = text.substr(0, at - 3);
-  if (!before.empty() && std::string_view(" _.-").find(before.back()) != std::string_view::npos) before.remove_suffix(1);
+  if (!before.empty() && std::string_view(" _.-").find(before.back()) != std::string_view::npos)
+    before.remove_suffix(1);
   return std::any_of(std::begin(kKeysOf), std::end(kKeysOf),
                      [&](std::string_view word) { return ends_with_folded(before, word); });
 }
@@ -347,30 +351,39 @@ struct Place {
 
 // The secret value assigned to the keyword that ends at `at`.
 std::optional<Place> assigned_value(std::string_view text, std::size_t at, Reading reading) {
+  const std::size_t start = at;
   const std::optional<std::size_t> end = name_end(text, at);
   if (!end) return std::nullopt;
   at = *end;
   if (!skip_separator(text, at, reading)) return Place{at, 0};
   if (at == text.size() || (text[at] != '=' && text[at] != ':')) return std::nullopt;
   ++at;
-  for (int more = 0; more < 2 && at < text.size() && (text[at] == '=' || text[at] == '>' || text[at] == ':'); ++more) ++at;
+  for (int more = 0; more < 2 && at < text.size() && (text[at] == '=' || text[at] == '>' || text[at] == ':'); ++more)
+    ++at;
   if (!skip_separator(text, at, reading)) return Place{at, 0};
   std::size_t value_end = at;
   while (value_end < text.size() && value_end - at <= kValueLengthMax && in(kValue, text[value_end])) ++value_end;
-  if (!is_secret_value(text.substr(at, value_end - at))) return std::nullopt;
+  // Most values are too short to ask more.
+  if (value_end - at < kValueLengthMin || !rest_names_value(text[start - 1], text.substr(start, *end - start)) ||
+      !is_secret_value(text.substr(at, value_end - at))) {
+    return std::nullopt;
+  }
   return Place{at, value_end - at};
 }
 
 // --- The first look -------------------------------------------------------------------------------------------------
 //
-// Every anchor is known by four characters of it in a row, its window. Anchors are spread over eight buckets, one bit each; a table per
-// position and half byte says which buckets allow that half byte there, and the conjunction of all eight lookups leaves
-// the buckets that may have an anchor here (the method is known as Teddy). What is left is compared in full.
+// Every anchor is known by four characters of it in a row, its window. Anchors are spread over eight buckets, one bit
+// each; a table per position and half byte says which buckets allow that half byte there, and the conjunction of all
+// eight lookups leaves the buckets that may have an anchor here (the method is known as Teddy). What is left is looked up
+// by pairs of whole characters, and what is left then is compared in full.
 
 constexpr std::size_t kWindow = 4;
 constexpr std::size_t kBuckets = 8;
-constexpr std::size_t kBlock = 32;
-constexpr int kRounds = 3;
+constexpr std::size_t kBlock = 64;  // read at a time, in two halves
+constexpr std::size_t kHalfBlock = 32;
+static_assert(kHalfBlock == kRunLengthMin, "so that a run meets the start of a half block");
+constexpr int kRounds = 3;  // more change nothing
 
 enum class AnchorKind { Pattern, Keyword, Key, Escape };
 
@@ -483,7 +496,8 @@ std::vector<Anchor> all_anchors() {
       anchors.push_back({AnchorKind::Pattern, rule, literal, folded, row.tail, row.tail_length});
     }
   }
-  for (const std::string_view keyword : kKeywords) anchors.push_back({AnchorKind::Keyword, 0, keyword, true, Tail::Any, 0});
+  for (const std::string_view keyword : kKeywords)
+    anchors.push_back({AnchorKind::Keyword, 0, keyword, true, Tail::Any, 0});
   anchors.push_back({AnchorKind::Key, 0, "key", true, Tail::Any, 0});
   // JSON escapes of characters a secret may be made of; `\n` and its kind are none.
   anchors.push_back({AnchorKind::Escape, 0, "\\/", false, Tail::Any, 0});
@@ -500,10 +514,7 @@ struct Tables {
   std::array<std::array<std::uint8_t, 65536>, 2> pairs = {};
 
   Tables() {
-    std::vector<Anchor> all = all_anchors();
-    // The most frequent first: it is they that need a bucket to themselves.
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Anchor& a, const Anchor& b) { return shape_of(a).cost() > shape_of(b).cost(); });
+    const std::vector<Anchor> all = all_anchors();
     const std::vector<std::size_t> bucket_of = spread(all);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto bit = static_cast<std::uint8_t>(1u << bucket_of[i]);
@@ -538,10 +549,15 @@ struct Tables {
   // buckets to themselves. Each other goes where it adds least, and once all are placed may move again.
   static std::vector<std::size_t> spread(const std::vector<Anchor>& all) {
     std::vector<Shape> shapes;
-    for (const Anchor& anchor : all) shapes.push_back(shape_of(anchor));
+    std::vector<std::pair<double, std::size_t>> order;  // the most frequent first: they need the room
+    for (const Anchor& anchor : all) {
+      shapes.push_back(shape_of(anchor));
+      order.emplace_back(-shapes.back().cost(), order.size());
+    }
+    std::sort(order.begin(), order.end());
     std::vector<std::size_t> bucket_of(all.size(), kBuckets);
     for (int round = 0; round < kRounds; ++round) {
-      for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const auto& [cost, i] : order) {
         if (all[i].literal.size() <= 2) {
           bucket_of[i] = is_lower(all[i].literal[0]) ? 1 : 0;
           continue;
@@ -583,12 +599,10 @@ class Scan {
   bool run_avx2();
 
   bool candidate(std::size_t at, unsigned buckets, std::uint32_t window);
-  __attribute__((noinline)) bool candidates(std::size_t at, const char* block, const std::uint8_t* bits,
-                                            std::uint32_t places);
   bool confirm(const Anchor& anchor, std::size_t at);
   bool follows_url(std::size_t at) const;
   bool names_scheme(std::size_t at) const;
-  __attribute__((noinline)) bool long_run(std::size_t at);
+  bool long_run(std::size_t at);
 
   // One more thing that counts: true if that is enough.
   bool found(std::size_t rule, Place place) {
@@ -620,16 +634,6 @@ bool Scan::candidate(std::size_t at, unsigned buckets, std::uint32_t window) {
         return true;
       }
     }
-  }
-  return false;
-}
-
-// The candidates of a block that begins at `at`; one bit of `places` each.
-bool Scan::candidates(std::size_t at, const char* block, const std::uint8_t* bits, std::uint32_t places) {
-  for (; places != 0; places &= places - 1) {
-    const auto place = static_cast<std::size_t>(std::countr_zero(places));
-    const std::uint32_t window = load_window(block + place);
-    if (candidate(at + place, table_.narrowed(bits[place], window), window)) return true;
   }
   return false;
 }
@@ -720,7 +724,8 @@ __attribute__((target("avx2,bmi,lzcnt"))) bool Scan::run_avx2() {
   __m256i low[kWindow], high[kWindow];
   for (std::size_t position = 0; position < kWindow; ++position) {
     low[position] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table_.low[position])));
-    high[position] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table_.high[position])));
+    high[position] =
+        _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table_.high[position])));
   }
   const __m256i half = _mm256_set1_epi8(15);
   const __m256i below_run = _mm256_set1_epi8('+' - 1);
@@ -728,39 +733,42 @@ __attribute__((target("avx2,bmi,lzcnt"))) bool Scan::run_avx2() {
   // The last blocks are read from a copy, with zeros behind the text: no anchor and no run has a zero in it.
   char last[2 * kBlock + kWindow] = {};
   const std::size_t whole = text_.size() < kBlock + kWindow ? 0 : (text_.size() - kWindow) / kBlock * kBlock;
-  CHECK(text_.size() - whole < sizeof last - kWindow + 1);
+  CHECK(text_.size() - whole < kBlock + kWindow);
   if (whole < text_.size()) std::memcpy(last, text_.data() + whole, text_.size() - whole);
 
-  std::size_t dense_before = 0;  // dense characters right before the block
+  std::size_t dense_before = 0;  // dense characters right before the half block
   for (std::size_t at = 0; at < text_.size(); at += kBlock) {
     const char* block = at < whole ? text_.data() + at : last + (at - whole);
-    __m256i buckets = _mm256_set1_epi8(-1);
-    for (std::size_t position = 0; position < kWindow; ++position) {
-      const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + position));
-      const __m256i by_low = _mm256_shuffle_epi8(low[position], _mm256_and_si256(bytes, half));
-      const __m256i by_high =
-          _mm256_shuffle_epi8(high[position], _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half));
-      buckets = _mm256_and_si256(buckets, _mm256_and_si256(by_low, by_high));
-    }
-    if (!_mm256_testz_si256(buckets, buckets)) {
-      alignas(32) std::uint8_t bits[kBlock];
-      _mm256_store_si256(reinterpret_cast<__m256i*>(bits), buckets);
-      const __m256i none = _mm256_cmpeq_epi8(buckets, _mm256_setzero_si256());
-      // No call in this loop: the tables would have to leave their registers for it.
-      std::uint32_t left = 0;
-      for (auto some = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(none)); some != 0; some &= some - 1) {
-        const auto place = static_cast<unsigned>(std::countr_zero(some));
-        left |= std::uint32_t{table_.narrowed(bits[place], load_window(block + place)) != 0} << place;
+    alignas(32) std::uint8_t bits[kBlock];
+    std::uint64_t some = 0;
+    for (std::size_t start = 0; start < kBlock; start += kHalfBlock) {
+      __m256i buckets = _mm256_set1_epi8(-1);
+      for (std::size_t position = 0; position < kWindow; ++position) {
+        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + start + position));
+        const __m256i by_low = _mm256_shuffle_epi8(low[position], _mm256_and_si256(bytes, half));
+        const __m256i by_high =
+            _mm256_shuffle_epi8(high[position], _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half));
+        buckets = _mm256_and_si256(buckets, _mm256_and_si256(by_low, by_high));
       }
-      if (left != 0 && candidates(at, block, bits, left)) return true;
+      _mm256_store_si256(reinterpret_cast<__m256i*>(bits + start), buckets);
+      const __m256i none = _mm256_cmpeq_epi8(buckets, _mm256_setzero_si256());
+      some |= std::uint64_t{~static_cast<std::uint32_t>(_mm256_movemask_epi8(none))} << start;
     }
-    // No character of a run is below `+`; blanks and quotes are. A run of 32 fills a block or crosses from one into the
+    for (; some != 0; some &= some - 1) {
+      const auto place = static_cast<std::size_t>(std::countr_zero(some));
+      const std::uint32_t window = load_window(block + place);
+      const unsigned left = table_.narrowed(bits[place], window);
+      if (left != 0 && candidate(at + place, left, window)) return true;
+    }
+    // No character of a run is below `+`; blanks and quotes are. A run of 32 fills a half block or crosses into the
     // next.
-    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
-    const auto dense = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(bytes, below_run)));
-    const auto first = static_cast<std::size_t>(std::countr_one(dense));
-    if (dense_before + first >= kRunLengthMin && long_run(at)) return true;
-    dense_before = first == kBlock ? dense_before + kBlock : static_cast<std::size_t>(std::countl_one(dense));
+    for (std::size_t start = 0; start < kBlock; start += kHalfBlock) {
+      const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + start));
+      const auto dense = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(bytes, below_run)));
+      const auto first = static_cast<std::size_t>(std::countr_one(dense));
+      if (dense_before + first >= kRunLengthMin && at + start < text_.size() && long_run(at + start)) return true;
+      dense_before = first == kHalfBlock ? dense_before + kHalfBlock : static_cast<std::size_t>(std::countl_one(dense));
+    }
   }
   return false;
 }
@@ -874,7 +882,7 @@ bool names_secret(std::string_view name) {
     const bool keyword = std::any_of(std::begin(kKeywords), std::end(kKeywords),
                                      [&](std::string_view word) { return ends_with_folded(before, word); });
     if (!keyword && !(ends_with_folded(before, "key") && is_secret_key(name, at))) continue;
-    if (name_end(name, at) == name.size()) return true;
+    if (name_end(name, at) == name.size() && rest_names_value(name[at - 1], name.substr(at))) return true;
   }
   return false;
 }
