@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract block's finder: the same result whatever the pieces, and the result of a plain reading of its header.
-#include "base/limits.h"
 #include "dialects/agent_contract/block.h"
+#include "base/limits.h"
 #include "dialects/agent_contract/contract.h"
 #include "dialects/agent_contract/find.h"
 #include "properties.h"
@@ -59,7 +59,8 @@ Expected read_plainly(std::string_view text) {
     const std::size_t next = std::min(end + 1, text.size());
     const Fence fence = fence_of(line);
     ++number;
-    if (open.length > 0 && fence.length >= open.length && fence.character == open.character && is_blank_line(fence.rest)) {
+    if (open.length > 0 && fence.length >= open.length && fence.character == open.character &&
+        is_blank_line(fence.rest)) {
       if (is_ours) {
         BlockFinder::Block block;
         block.body = text.substr(body_start, start - body_start);
@@ -75,7 +76,8 @@ Expected read_plainly(std::string_view text) {
       const bool opens = fence.length > 0 && (fence.character == '~' || fence.rest.find('`') == std::string_view::npos);
       if (open.length == 0 && opens) {
         open = fence;
-        const bool tagged = fence.rest.starts_with(agent_contract::kTag) && is_blank_line(fence.rest.substr(agent_contract::kTag.size()));
+        const bool tagged = fence.rest.starts_with(agent_contract::kTag) &&
+                            is_blank_line(fence.rest.substr(agent_contract::kTag.size()));
         is_ours = fence.character == '`' && tagged;
         body_start = next;
         body_line = number + 1;
@@ -88,13 +90,15 @@ Expected read_plainly(std::string_view text) {
 
 void require_same(const std::optional<BlockFinder::Block>& left, const std::optional<BlockFinder::Block>& right,
                   std::string_view promise) {
-  require(left.has_value() == right.has_value(), promise, left ? "only the first has a block" : "only the second has a block");
+  require(left.has_value() == right.has_value(), promise,
+          left ? "only the first has a block" : "only the second has a block");
   if (!left) return;
   require(left->offset == right->offset, promise, "offset");
   require(left->line == right->line, promise, "line");
   require(left->too_large == right->too_large, promise, "too_large");
   require(left->body == right->body, promise, "body: " + left->body + " -- " + right->body);
-  require(left->text_after == right->text_after, promise, left->text_after ? "only the first has text after" : "only the second has text after");
+  require(left->text_after == right->text_after, promise,
+          left->text_after ? "only the first has text after" : "only the second has text after");
   require(left->differs_from_earlier == right->differs_from_earlier, promise, "differs_from_earlier");
 }
 
@@ -113,14 +117,16 @@ void run(std::uint8_t pieces, std::string_view text) {
   require((whole.complete_blocks() > 0) == whole.last().has_value(), "the last block is one of them");
   require(agent_contract::recognise_text(text) == whole.last().has_value(), "a text with a block is recognised");
   if (whole.last() && !whole.last()->too_large) {
-    require(text.substr(whole.last()->offset).starts_with(whole.last()->body), "the body stands where it is said to stand");
+    require(text.substr(whole.last()->offset).starts_with(whole.last()->body),
+            "the body stands where it is said to stand");
     require(whole.last()->body.size() <= limits::kContractBytesMax, "a body beyond the limit is too large");
   }
   if (!holds_longer_run(text)) {
     const Expected expected = read_plainly(text);
     require(whole.complete_blocks() == expected.complete, "the finder counts blocks as a plain reading does");
     // What was cut can only be told from another by what is left of it.
-    if (!whole.last() || !whole.last()->too_large) require_same(whole.last(), expected.last, "the finder reads as a plain reading does");
+    if (!whole.last() || !whole.last()->too_large)
+      require_same(whole.last(), expected.last, "the finder reads as a plain reading does");
     else require(expected.last && expected.last->body.size() > limits::kContractBytesMax, "too large means too large");
   }
 
@@ -137,7 +143,8 @@ void run(std::uint8_t pieces, std::string_view text) {
   if (text.size() < limits::kContractBytesMax && !holds_longer_run(text)) {
     const auto found = fed<BlockFinder>(fenced, pieces);
     require(found.complete_blocks() == 1 && found.last()->body.starts_with(text), "a body survives its fence", fenced);
-    require(found.last()->body.size() <= text.size() + 1 && !found.last()->text_after, "a fence ends with its block", fenced);
+    require(found.last()->body.size() <= text.size() + 1 && !found.last()->text_after, "a fence ends with its block",
+            fenced);
   }
 }
 

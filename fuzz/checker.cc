@@ -11,13 +11,16 @@ namespace {
 void require_sound(const checker::Report& report) {
   require_presentable(report.diagnostics);
   require(report.dialect.has_value() || !report.valid(), "what no dialect is, is not valid");
-  if (report.handoff) require(report.valid() && report.handoff->dialect == report.dialect, "only what is valid is a handoff");
+  if (report.handoff)
+    require(report.valid() && report.handoff->dialect == report.dialect, "only what is valid is a handoff");
   if (report.handoff) require_showable(*report.handoff);
   const json::Document shown = parsed(json::write(checker::to_json(report, "a source")), "a report is JSON");
-  require(shown.root()["valid"].is_boolean() && shown.root()["diagnostics"].size() == report.diagnostics.size(), "a report says it all");
+  require(shown.root()["valid"].is_boolean() && shown.root()["diagnostics"].size() == report.diagnostics.size(),
+          "a report says it all");
 }
 
-checker::Report found_in_pieces(std::string_view text, std::uint8_t pieces, const checker::Options& options, bool& found) {
+checker::Report found_in_pieces(std::string_view text, std::uint8_t pieces, const checker::Options& options,
+                                bool& found) {
   checker::Locator locator(options.dialect);
   feed_in_pieces(text, pieces, [&](std::string_view piece) { locator.feed(piece); });
   auto located = locator.end();
@@ -36,16 +39,20 @@ void run(Input input) {
   if (choice & 64) options.writable = {"architecture"};
   if (choice & 128) options.known_extensions = {"urn:example:ext"};
   options.now = *parse_time(further & 1 ? "2026-11-15T00:00:00Z" : "2026-05-23T12:00:00Z").time;
-  if (further & 2) options.seen = {{"msg_relay_handoff_0042", "agt_relay.builder", "idem_20261114_relay_0042", "sha256:0"}};
-  static const json::Document envelope = parsed(R"({"consolidation_required":true,"writable":["architecture"]})", "a constant");
+  if (further & 2)
+    options.seen = {{"msg_relay_handoff_0042", "agt_relay.builder", "idem_20261114_relay_0042", "sha256:0"}};
+  static const json::Document envelope =
+      parsed(R"({"consolidation_required":true,"writable":["architecture"]})", "a constant");
   if (further & 4) options.input_envelope = envelope.root();
 
   const checker::Report report = checker::check(text, options);
   require_sound(report);
   const checker::Report again = checker::check(text, options);
-  require(json::write(checker::to_json(report, "")) == json::write(checker::to_json(again, "")), "the same text gives the same report");
+  require(json::write(checker::to_json(report, "")) == json::write(checker::to_json(again, "")),
+          "the same text gives the same report");
   if (options.strict)
-    for (const Diagnostic& diagnostic : report.diagnostics) require(diagnostic.severity == Severity::Error, "strict leaves no warning");
+    for (const Diagnostic& diagnostic : report.diagnostics)
+      require(diagnostic.severity == Severity::Error, "strict leaves no warning");
 
   bool found = false, found_again = false;
   const checker::Report whole = found_in_pieces(text, 0, options, found);

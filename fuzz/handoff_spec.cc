@@ -8,9 +8,11 @@ namespace {
 
 constexpr std::size_t kRespelledBytesMax = 8192;
 
-void check_gate(std::string_view spec, json::Node root, std::string_view manifest, const handoff_spec::Options& options) {
+void check_gate(std::string_view spec, json::Node root, std::string_view manifest,
+                const handoff_spec::Options& options) {
   const json::Node named = root["task_slug"];
-  handoff_spec::GateQuestion question{.spec = spec, .task_slug = named.is_string() ? named.string() : "a-task", .vault = {}, .options = options};
+  handoff_spec::GateQuestion question{
+      .spec = spec, .task_slug = named.is_string() ? named.string() : "a-task", .vault = {}, .options = options};
   for (const auto& answer : {handoff_spec::VaultAnswer::unreachable(), handoff_spec::VaultAnswer::not_provisioned()}) {
     question.vault = answer;
     const auto refused = handoff_spec::gate(question);
@@ -23,7 +25,8 @@ void check_gate(std::string_view spec, json::Node root, std::string_view manifes
   const auto refused = handoff_spec::gate(question);
   if (refused) require_presentable({*refused});
   const auto again = handoff_spec::gate(question);
-  require(refused.has_value() == again.has_value() && (!refused || refused->code == again->code), "the gate answers the same twice");
+  require(refused.has_value() == again.has_value() && (!refused || refused->code == again->code),
+          "the gate answers the same twice");
   question.task_slug = "another-task-than-this";
   if (!refused) require(handoff_spec::gate(question).has_value(), "the gate passes only the task it was asked about");
 }
@@ -37,7 +40,8 @@ void run(Input input) {
   options.strict = (choice & 4) != 0;
 
   const handoff_spec::Checked checked = handoff_spec::check(text, options);
-  require_same_codes(checked.diagnostics, handoff_spec::check(text, options).diagnostics, "the same spec gives the same codes");
+  require_same_codes(checked.diagnostics, handoff_spec::check(text, options).diagnostics,
+                     "the same spec gives the same codes");
   require_presentable(checked.diagnostics);
   require(checked.resolved.has_value() == checked.valid(), "a spec comes to something when it is valid");
   if (checked.resolved) parsed(json::write(checked.resolved->to_json()), "what a spec comes to is JSON");
@@ -55,7 +59,9 @@ void run(Input input) {
   for (const std::string& other : {json::write(root), respelled(root)}) {
     const handoff_spec::Checked again = handoff_spec::check(other, options);
     require_same_codes(checked.diagnostics, again.diagnostics, "spelling does not matter");
-    if (again.document) require(handoff_spec::digest(again.document->root()) == handoff_spec::digest(root), "spelling does not matter to the digest", other);
+    if (again.document)
+      require(handoff_spec::digest(again.document->root()) == handoff_spec::digest(root),
+              "spelling does not matter to the digest", other);
   }
 }
 

@@ -75,7 +75,8 @@ void compare_numbers(std::string_view text, dom::element theirs) {
     }
     case dom::element_type::DOUBLE: {
       const double value = theirs;
-      require(std::bit_cast<std::uint64_t>(ours) == std::bit_cast<std::uint64_t>(value), "a double is simdjson's", text);
+      require(std::bit_cast<std::uint64_t>(ours) == std::bit_cast<std::uint64_t>(value), "a double is simdjson's",
+              text);
       // 1e2 is a whole number to us, a double to simdjson.
       if (whole) require(static_cast<double>(*whole) == value, "a whole number is simdjson's double", text);
       break;
@@ -123,10 +124,11 @@ void compare_with_simdjson(std::string_view text, const tl::expected<json::Docum
     compare(ours->root(), theirs);
   } else if (ours) {
     // simdjson 3.0 says NUMBER_ERROR; newer ones tell large whole numbers apart.
-    const bool about_numbers = std::string_view(simdjson::error_message(error)).find("umber") != std::string_view::npos ||
-                               std::string_view(simdjson::error_message(error)).find("integer") != std::string_view::npos;
-    require(about_numbers && holds_number_beyond_simdjson(ours->root()), "only large numbers are refused by simdjson alone",
-            simdjson::error_message(error));
+    const bool about_numbers =
+        std::string_view(simdjson::error_message(error)).find("umber") != std::string_view::npos ||
+        std::string_view(simdjson::error_message(error)).find("integer") != std::string_view::npos;
+    require(about_numbers && holds_number_beyond_simdjson(ours->root()),
+            "only large numbers are refused by simdjson alone", simdjson::error_message(error));
   } else if (!error) {
     switch (ours.error().fault) {
       case json::Fault::DuplicateKey: require(holds_duplicate_key(theirs), "a key refused as duplicate is one"); break;
@@ -135,7 +137,8 @@ void compare_with_simdjson(std::string_view text, const tl::expected<json::Docum
         require(text.substr(ours.error().offset).starts_with("\\u"), "a lone surrogate is an escape");
         break;
       default:
-        require(text.starts_with("\xef\xbb\xbf"), "what simdjson takes is refused for a reason we state", ours.error().what);
+        require(text.starts_with("\xef\xbb\xbf"), "what simdjson takes is refused for a reason we state",
+                ours.error().what);
     }
   }
 }
@@ -153,7 +156,8 @@ void check_canonical(json::Node root, json::Numbers numbers) {
   const auto second = json::canonical(again.root(), numbers);
   require(second.has_value(), "a canonical form has a canonical form", *first);
   require(*second == *first, "a canonical form is its own canonical form", *first + " -- " + *second);
-  if (numbers == json::Numbers::Exact) require(json::equal(root, again.root()), "an exact canonical form is the value", *first);
+  if (numbers == json::Numbers::Exact)
+    require(json::equal(root, again.root()), "an exact canonical form is the value", *first);
 }
 
 void check_writing(json::Node root) {
@@ -221,7 +225,8 @@ void check_decimals(json::Node node) {
       if (product.exact()) require(product == right * left, "a product does not depend on the order", text);
       if (left.exact() && right.exact()) {
         require((left == right) == json::same_number(previous, text), "equal decimals are the same number", text);
-        if (difference.exact()) require((left <=> right) == (difference <=> json::Decimal()), "comparing is subtracting", text);
+        if (difference.exact())
+          require((left <=> right) == (difference <=> json::Decimal()), "comparing is subtracting", text);
         const json::Document shown = parsed(left.text(), "a decimal is shown as a number");
         require(json::same_number(shown.root().number_text(), previous), "a decimal is shown as what it is", previous);
       }

@@ -219,12 +219,15 @@ inline void require_same_document(json::Node root, const json::Value& back) {
   const std::string text = json::write(back);
   const json::Document document = parsed(text, "what a handoff is written to is JSON");
   require(json::equal(root, document.root()), "a document goes through the Handoff and back", text);
-  const auto before = json::canonical(root, json::Numbers::Exact), after = json::canonical(document.root(), json::Numbers::Exact);
+  const auto before = json::canonical(root, json::Numbers::Exact),
+             after = json::canonical(document.root(), json::Numbers::Exact);
   require(before.has_value() == after.has_value() && (!before || *before == *after),
           "a document goes through the Handoff and back, canonically", text);
 }
 
 // The handoff itself can be shown.
-inline void require_showable(const Handoff& handoff) { parsed(json::write(handoff.to_json()), "a handoff is shown as JSON"); }
+inline void require_showable(const Handoff& handoff) {
+  parsed(json::write(handoff.to_json()), "a handoff is shown as JSON");
+}
 
 }  // namespace baton::fuzz

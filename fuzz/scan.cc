@@ -38,20 +38,26 @@ void require_signal(const ObjectScanner::Found& found) {
   json::ParseLimits limits;
   limits.depth_max = limits::kExitSignalBytesMax;
   const auto document = json::parse(found.text, limits);
-  if (document) require(document->root()["protocol"].is_text(agent_exit::kProtocol), "a signal has its protocol", found.text);
-  else require(document.error().fault == json::Fault::DuplicateKey, "a signal is JSON, but for keys it has twice", found.text);
+  if (document)
+    require(document->root()["protocol"].is_text(agent_exit::kProtocol), "a signal has its protocol", found.text);
+  else
+    require(document.error().fault == json::Fault::DuplicateKey, "a signal is JSON, but for keys it has twice",
+            found.text);
 }
 
 void require_stands_alone(const ObjectScanner::Found& found, std::string_view text) {
-  require(found.offset <= text.size() && text.substr(found.offset).starts_with(found.text), "a signal stands where it is said to");
+  require(found.offset <= text.size() && text.substr(found.offset).starts_with(found.text),
+          "a signal stands where it is said to");
   const std::size_t end = found.offset + found.text.size();
   const std::size_t line_start = text.substr(0, found.offset).rfind('\n') + 1;  // npos + 1 is 0
   const std::size_t line_end = std::min(text.find('\n', end), text.size());
-  require(is_blank_part(text.substr(line_start, found.offset - line_start)), "nothing stands before a signal on its line");
+  require(is_blank_part(text.substr(line_start, found.offset - line_start)),
+          "nothing stands before a signal on its line");
   require(is_blank_part(text.substr(end, line_end - end)), "nothing stands after a signal on its line");
   require(found.line == json::position_at(text, found.offset).line, "a signal's line is its line");
   const bool text_after = text.find_first_not_of(" \t\r\n", end) != std::string_view::npos;
-  require(found.text_after == text_after, "text after a signal is noticed", text_after ? "there is some" : "there is none");
+  require(found.text_after == text_after, "text after a signal is noticed",
+          text_after ? "there is some" : "there is none");
 }
 
 void run(std::uint8_t pieces, std::string_view text) {
@@ -66,8 +72,10 @@ void run(std::uint8_t pieces, std::string_view text) {
   const auto output_whole = scanned<OutputScanner>(text, 0), output_cut = scanned<OutputScanner>(text, pieces);
   require(output_whole.found().has_value() == output_cut.found().has_value(), "pieces do not matter to a transcript");
   if (output_whole.found()) {
-    require(output_whole.found()->in_message == output_cut.found()->in_message, "pieces do not matter to where a signal stood");
-    require_same(output_whole.found()->object, output_cut.found()->object, "pieces do not matter to a transcript's signal");
+    require(output_whole.found()->in_message == output_cut.found()->in_message,
+            "pieces do not matter to where a signal stood");
+    require_same(output_whole.found()->object, output_cut.found()->object,
+                 "pieces do not matter to a transcript's signal");
     require_signal(output_whole.found()->object);
     if (!output_whole.found()->in_message) require_stands_alone(output_whole.found()->object, text);
   }
@@ -75,9 +83,11 @@ void run(std::uint8_t pieces, std::string_view text) {
   // Whatever came before: a signal alone on the last line is the last one.
   const std::string ended = std::string(text) + "\n" + std::string(kSignal) + "\n";
   const auto last = scanned<ObjectScanner>(ended, pieces);
-  require(last.found() && last.found()->text == kSignal && !last.found()->text_after, "no text hides the signal after it");
+  require(last.found() && last.found()->text == kSignal && !last.found()->text_after,
+          "no text hides the signal after it");
   const auto output_last = scanned<OutputScanner>(ended, pieces);
-  require(output_last.found() && output_last.found()->object.text == kSignal, "no transcript hides the signal after it");
+  require(output_last.found() && output_last.found()->object.text == kSignal,
+          "no transcript hides the signal after it");
 }
 
 }  // namespace

@@ -81,10 +81,13 @@ void check_redaction(std::string_view text, const std::vector<secrets::Finding>&
   require(redacted == expected, "every finding is replaced, and nothing else");
   for (const secrets::Finding& finding : secrets::find(redacted))
     for (std::size_t i = 0; i < begins.size(); ++i)
-      require(finding.offset + finding.length <= begins[i] || finding.offset >= ends[i], "a redaction is no secret", redacted);
+      require(finding.offset + finding.length <= begins[i] || finding.offset >= ends[i], "a redaction is no secret",
+              redacted);
 }
 
-bool is_token_byte(char c) { return is_alphanumeric(c) || std::string_view("_~.=+/-").find(c) != std::string_view::npos; }
+bool is_token_byte(char c) {
+  return is_alphanumeric(c) || std::string_view("_~.=+/-").find(c) != std::string_view::npos;
+}
 
 // A part as a document's strings are parts of it: not cut inside a run, half of which may be random where the whole is not.
 std::string_view part_of(std::string_view text, std::uint8_t from, std::uint8_t to) {

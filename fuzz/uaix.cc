@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kRespelledBytesMax = 16'384;
 
 bool has_code(const std::vector<Diagnostic>& diagnostics, Code code) {
-  return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& found) { return found.code == code; });
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [&](const Diagnostic& found) { return found.code == code; });
 }
 
 void check_sealed(json::Node root, const uaix::Options& options) {
@@ -24,7 +25,8 @@ void check_sealed(json::Node root, const uaix::Options& options) {
     require(!has_code(checked.diagnostics, code), "a sealed packet has the right checksum", text);
   if (!checked.document) return;
   const json::Node packet = checked.document->root();
-  require(uaix::checksum(packet) == std::string(packet["integrity"]["checksum"].string()), "the seal is the checksum", text);
+  require(uaix::checksum(packet) == std::string(packet["integrity"]["checksum"].string()), "the seal is the checksum",
+          text);
   require(uaix::seal(json::Value::copy(packet)).has_value(), "a sealed packet can be sealed", text);
 
   // Seen before with the same content, it is a duplicate; with other content, it is refused.
@@ -35,10 +37,12 @@ void check_sealed(json::Node root, const uaix::Options& options) {
   std::vector<uaix::Seen> seen = {{std::string(id.string()), std::string(source.string()), "", *digest}};
   later.seen = &seen;
   const uaix::Checked again = uaix::check(text, later);
-  require(again.duplicate && !has_code(again.diagnostics, Code::UAIX_REPLAY), "a packet that comes again is a duplicate", text);
+  require(again.duplicate && !has_code(again.diagnostics, Code::UAIX_REPLAY),
+          "a packet that comes again is a duplicate", text);
   require(again.valid() == checked.valid(), "a duplicate is as valid as it was", text);
   seen[0].digest = "other";
-  require(has_code(uaix::check(text, later).diagnostics, Code::UAIX_REPLAY), "an id with other content is a replay", text);
+  require(has_code(uaix::check(text, later).diagnostics, Code::UAIX_REPLAY), "an id with other content is a replay",
+          text);
 }
 
 void check_object(json::Node root, std::string_view text, const uaix::Checked& checked, const uaix::Options& options) {
@@ -67,7 +71,8 @@ void run(std::uint8_t choice, std::string_view text) {
   options.fixture = (choice & 2) != 0;
   if (choice & 4) options.known_extensions = {"urn:example:ext", "com.example.ext"};
   const uaix::Checked checked = uaix::check(text, options);
-  require_same_codes(checked.diagnostics, uaix::check(text, options).diagnostics, "the same packet gives the same codes");
+  require_same_codes(checked.diagnostics, uaix::check(text, options).diagnostics,
+                     "the same packet gives the same codes");
   require_presentable(checked.diagnostics);
   require(checked.document.has_value() || has_errors(checked.diagnostics), "a text that is no object is refused");
   if (checked.document) check_object(checked.document->root(), text, checked, options);
@@ -76,7 +81,8 @@ void run(std::uint8_t choice, std::string_view text) {
     uaix::demands_unattended_execution(text);
   }
   CountingRandom random(choice);
-  const json::Value skeleton = uaix::skeleton(choice & 8 ? uaix::kAckProfile : uaix::kHandoffProfile, options.now, random);
+  const json::Value skeleton =
+      uaix::skeleton(choice & 8 ? uaix::kAckProfile : uaix::kHandoffProfile, options.now, random);
   parsed(json::write(skeleton), "a skeleton is JSON");
 }
 

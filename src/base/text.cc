@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <emmintrin.h>
+
 #include <cstring>
 
 namespace baton {
@@ -59,10 +61,11 @@ std::string hex(std::span<const std::uint8_t> bytes) {
 
 bool is_ascii(std::string_view text) {
   std::size_t at = 0;
-  for (; at + 8 <= text.size(); at += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, text.data() + at, 8);
-    if (word & 0x8080808080808080u) return false;
+  for (; at + 64 <= text.size(); at += 64) {
+    const auto* bytes = reinterpret_cast<const __m128i*>(text.data() + at);
+    const __m128i all = _mm_or_si128(_mm_or_si128(_mm_loadu_si128(bytes), _mm_loadu_si128(bytes + 1)),
+                                     _mm_or_si128(_mm_loadu_si128(bytes + 2), _mm_loadu_si128(bytes + 3)));
+    if (_mm_movemask_epi8(all) != 0) return false;
   }
   for (; at < text.size(); ++at)
     if (static_cast<unsigned char>(text[at]) >= 0x80) return false;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/canonical.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -76,25 +79,73 @@ bool is_plain_integer(std::string_view text) {
   return true;
 }
 
+// Writes to the end of a string, through a pointer: room is made in large steps, and short texts are copied in blocks.
+class Sink {
+ public:
+  explicit Sink(std::string& out) : out_(out), used_(out.size()) {}
+  ~Sink() { out_.resize(used_); }
+
+  void put(char c) {
+    ensure(1);
+    out_[used_++] = c;
+  }
+  void put(std::string_view text) {
+    ensure(text.size());
+    std::memcpy(out_.data() + used_, text.data(), text.size());
+    used_ += text.size();
+  }
+  // The same for a text after which at least 32 bytes can be read: no call for the short ones, which are most.
+  void put_readable(std::string_view text) {
+    ensure(text.size() + 32);
+    char* to = out_.data() + used_;
+    if (text.size() <= 32) {
+      const auto* from = reinterpret_cast<const __m128i*>(text.data());
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_loadu_si128(from));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to) + 1, _mm_loadu_si128(from + 1));
+    } else {
+      std::memcpy(to, text.data(), text.size());
+    }
+    used_ += text.size();
+  }
+  // For writers that append to a string of their own.
+  template <class Write>
+  void append(Write write) {
+    std::string piece;
+    write(piece);
+    put(piece);
+  }
+
+ private:
+  void ensure(std::size_t more) {
+    if (out_.size() - used_ < more) out_.resize(std::max(out_.size() * 2, used_ + more + 4096));
+  }
+
+  std::string& out_;
+  std::size_t used_;
+};
+
 class Writer {
  public:
-  Writer(std::string& out, Numbers numbers, Node left_out) : out_(out), numbers_(numbers), left_out_(left_out) {}
+  Writer(std::string& out, Numbers numbers, Node left_out, const Document& document)
+      : out_(out), numbers_(numbers), left_out_(left_out), text_(document.text()), ascii_(document.is_ascii() && !document.has_escapes()) {
+    members_.reserve(64);
+  }
 
   bool write(Node node) {
     switch (node.kind()) {
-      case Kind::Null: out_ += "null"; return true;
-      case Kind::Boolean: out_ += node.boolean() ? "true" : "false"; return true;
+      case Kind::Null: out_.put("null"); return true;
+      case Kind::Boolean: out_.put(node.boolean() ? "true" : "false"); return true;
       case Kind::Number: return write_number(node);
-      case Kind::String: append_canonical_string(out_, node.string()); return true;
+      case Kind::String: write_string(node); return true;
       case Kind::Array: {
         char separator = '[';
         for (const Node element : node.elements()) {
-          out_.push_back(separator);
+          out_.put(separator);
           separator = ',';
           if (!write(element)) return false;
         }
-        if (separator == '[') out_.push_back('[');
-        out_.push_back(']');
+        if (separator == '[') out_.put('[');
+        out_.put(']');
         return true;
       }
       case Kind::Object: return write_object(node);
@@ -105,63 +156,93 @@ class Writer {
   CanonicalError error;
 
  private:
+  // A string that used no escape needs none: it stands in the text, quotes and all, as it has to be written.
+  void write_string(Node node) {
+    const std::string_view content = node.string();
+    if (content.data() != text_.data() + node.offset() + 1) {
+      out_.append([&](std::string& piece) { append_canonical_string(piece, content); });
+      return;
+    }
+    const std::string_view quoted(content.data() - 1, content.size() + 2);
+    if (text_.data() + text_.size() - quoted.data() >= 32) out_.put_readable(quoted);
+    else out_.put(quoted);
+  }
+
   bool write_number(Node node) {
     const std::string_view text = node.number_text();
     if (is_plain_integer(text)) {
-      out_ += text;
+      out_.put(text);
       return true;
     }
     if (numbers_ == Numbers::Rfc8785) {
-      if (append_double(out_, to_double(text))) return true;
-      error = {"JCS_NUMBER_NOT_FINITE", node.offset()};
-      return false;
+      bool finite = true;
+      out_.append([&](std::string& piece) { finite = append_double(piece, to_double(text)); });
+      if (!finite) error = {"JCS_NUMBER_NOT_FINITE", node.offset()};
+      return finite;
     }
     const NumberParts parts = number_parts(text);
     if (parts.exponent_overflow) {
       error = {"JCS_NUMBER_EXPONENT", node.offset()};
       return false;
     }
-    append_number_layout(out_, parts.negative, parts.digits, parts.exponent);
+    out_.append([&](std::string& piece) { append_number_layout(piece, parts.negative, parts.digits, parts.exponent); });
     return true;
   }
 
   bool write_object(Node node) {
     // Members waiting to be written lie on one shared stack, so that an object costs no allocation of its own.
     const std::size_t base = members_.size();
-    bool sorted = true;
     for (const Member member : node.members()) {
       if (member.value == left_out_) continue;
-      const std::string_view name = member.name();
-      if (sorted && members_.size() > base && utf16_less(name, members_.back().name)) sorted = false;
-      members_.push_back({name, member.value});
+      const Named named{prefix_of(member.name()), member.key, member.value};
+      // Insertion: objects are small, and often nearly sorted.
+      members_.push_back(named);
+      if (members_.size() - base > kInserted) continue;
+      std::size_t at = members_.size() - 1;
+      for (; at > base && less(named, members_[at - 1]); --at) members_[at] = members_[at - 1];
+      members_[at] = named;
     }
     const std::size_t end = members_.size();
-    if (!sorted) {
-      std::sort(members_.begin() + static_cast<std::ptrdiff_t>(base), members_.end(),
-                [](const Named& left, const Named& right) { return utf16_less(left.name, right.name); });
-    }
+    if (end - base > kInserted)
+      std::sort(members_.begin() + static_cast<std::ptrdiff_t>(base), members_.end(), [this](const Named& left, const Named& right) { return less(left, right); });
     char separator = '{';
     for (std::size_t i = base; i < end; ++i) {
-      out_.push_back(separator);
+      out_.put(separator);
       separator = ',';
-      append_canonical_string(out_, members_[i].name);
-      out_.push_back(':');
+      write_string(members_[i].key);
+      out_.put(':');
       if (!write(members_[i].value)) return false;
     }
-    if (separator == '{') out_.push_back('{');
-    out_.push_back('}');
+    if (separator == '{') out_.put('{');
+    out_.put('}');
     members_.resize(base);
     return true;
   }
 
+  static constexpr std::size_t kInserted = 24;
+
   struct Named {
-    std::string_view name;
+    std::uint64_t prefix;  // the first eight bytes, to be compared as a number
+    Node key;
     Node value;
   };
 
-  std::string& out_;
+  static std::uint64_t prefix_of(std::string_view name) {
+    std::uint64_t prefix = 0;
+    std::memcpy(&prefix, name.data(), std::min<std::size_t>(name.size(), 8));
+    return __builtin_bswap64(prefix);
+  }
+
+  bool less(const Named& left, const Named& right) const {
+    if (ascii_ && left.prefix != right.prefix) return left.prefix < right.prefix;
+    return utf16_less(left.key.string(), right.key.string());
+  }
+
+  Sink out_;
   Numbers numbers_;
   Node left_out_;
+  std::string_view text_;
+  bool ascii_;  // then byte order is UTF-16 order
   std::vector<Named> members_;
 };
 
@@ -194,7 +275,7 @@ void append_canonical_string(std::string& out, std::string_view text) {
 }
 
 tl::expected<void, CanonicalError> append_canonical(std::string& out, Node node, Numbers numbers, Node left_out) {
-  Writer writer(out, numbers, left_out);
+  Writer writer(out, numbers, left_out, *node.document());
   if (!writer.write(node)) return tl::make_unexpected(std::move(writer.error));
   return {};
 }

@@ -29,8 +29,15 @@ Position position_at(std::string_view text, std::size_t offset) {
 }
 
 Node Node::operator[](std::string_view name) const {
-  for (const Member member : members())
-    if (member.name() == name) return member.value;
+  if (!is_object()) return {};
+  const Document::Cell* cells = document_->cells_.get();
+  const std::uint32_t end = cells[index_].link;
+  for (std::uint32_t key = index_ + 1; key < end;) {
+    const Document::Cell& cell = cells[key];
+    if (cell.size == name.size() && Node(document_, key).string() == name) return Node(document_, key + 1);
+    const Document::Cell& value = cells[key + 1];
+    key = value.kind >= Kind::Array ? value.link : key + 2;
+  }
   return {};
 }
 

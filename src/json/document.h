@@ -94,7 +94,10 @@ class Document {
   Node root() const { return Node(this, 0); }
   std::string_view text() const { return text_; }
   // Did any string use a backslash? If not, the text itself holds every string's characters.
-  bool has_escapes() const { return has_escapes_; }
+  bool has_escapes() const { return decoded_ != nullptr; }
+  // All strings that used one, unescaped, end to end.
+  std::string_view unescaped_strings() const { return decoded_ ? std::string_view(*decoded_) : std::string_view(); }
+  bool is_ascii() const { return ascii_; }
   std::size_t node_count() const { return cell_count_; }
 
  private:
@@ -117,7 +120,7 @@ class Document {
   std::unique_ptr<std::string> owned_;  // the text, when the document keeps it; never moves
   std::unique_ptr<Cell[]> cells_;
   std::uint32_t cell_count_ = 0;
-  bool has_escapes_ = false;
+  bool ascii_ = true;
   std::unique_ptr<std::string> decoded_;  // unescaped strings, end to end
 };
 

@@ -16,7 +16,21 @@ namespace {
 
 class Check {
  public:
-  Check(json::Node packet, const Options& options, Checked& out) : packet_(packet), options_(options), checked_(out), out_(out.diagnostics) {}
+  Check(json::Node packet, const Options& options, Checked& out)
+      : packet_(packet),
+        source_(packet["source"]),
+        target_(packet["target"]),
+        conversation_(packet["conversation"]),
+        delivery_(packet["delivery"]),
+        body_(packet["body"]),
+        provenance_(packet["provenance"]),
+        integrity_(packet["integrity"]),
+        checksum_(integrity_["checksum"]),
+        options_(options),
+        checked_(out),
+        out_(out.diagnostics) {
+    if (const json::Node profile = packet["profile"]; profile.is_string()) profile_ = profile.string();
+  }
 
   void run() {
     check_schema();
@@ -34,8 +48,7 @@ class Check {
     out_.push_back(report(code, place_of(node), arguments));
   }
 
-  json::Node body() const { return packet_["body"]; }
-  bool is_profile(std::string_view name) const { return packet_["profile"].is_text(name); }
+  bool is_profile(std::string_view name) const { return profile_ == name; }
 
   // Step 2.
   void check_schema() {
@@ -44,7 +57,7 @@ class Check {
     if (!profile.is_string()) return;
     const ObjectRule* rule = body_rule(profile.string());
     if (rule == nullptr) add(Code::UAIX_PROFILE_UNKNOWN, profile, {{"profile", profile.string()}});
-    else if (body().is_object()) check_object(body(), *rule, out_);
+    else if (body_.is_object()) check_object(body_, *rule, out_);
   }
 
   std::optional<Time> time_of(json::Node node) {
@@ -56,7 +69,7 @@ class Check {
 
   // Step 3. No grace for expiry; a sender's clock may be ahead a little.
   void check_times() {
-    const json::Node expires_at = packet_["delivery"]["expires_at"], issued_at = packet_["provenance"]["issued_at"];
+    const json::Node expires_at = delivery_["expires_at"], issued_at = provenance_["issued_at"];
     const auto expires = time_of(expires_at), issued = time_of(issued_at);
     if (expires && options_.now >= *expires) add(Code::UAIX_EXPIRED, expires_at, {{"time", expires_at.string()}});
     if (issued && *issued > options_.now + limits::kUaixIssuedLeadSecondsMax) add(Code::UAIX_ISSUED_IN_FUTURE, issued_at);
@@ -67,17 +80,17 @@ class Check {
 
   // Step 4.
   void check_cross_fields() {
-    const json::Node source_id = packet_["source"]["id"], target_id = packet_["target"]["id"];
+    const json::Node source_id = source_["id"], target_id = target_["id"];
     if (is_profile(kHandoffProfile)) {
       if (source_id.is_string() && target_id.is_string() && source_id.string() == target_id.string()) add(Code::UAIX_SELF_HANDOFF, target_id);
-      if (differ(body()["target_agent_id"], target_id)) add(Code::UAIX_TARGET_MISMATCH, body()["target_agent_id"]);
+      if (differ(body_["target_agent_id"], target_id)) add(Code::UAIX_TARGET_MISMATCH, body_["target_agent_id"]);
     }
-    if (differ(body()["task_id"], packet_["delivery"]["task_ref"])) add(Code::UAIX_TASK_MISMATCH, body()["task_id"]);
-    if (differ(packet_["provenance"]["agent_id"], source_id)) add(Code::UAIX_PROVENANCE_MISMATCH, packet_["provenance"]["agent_id"]);
-    const json::Node sequence = packet_["conversation"]["sequence"], delivered = packet_["delivery"]["sequence"];
+    if (differ(body_["task_id"], delivery_["task_ref"])) add(Code::UAIX_TASK_MISMATCH, body_["task_id"]);
+    if (differ(provenance_["agent_id"], source_id)) add(Code::UAIX_PROVENANCE_MISMATCH, provenance_["agent_id"]);
+    const json::Node sequence = conversation_["sequence"], delivered = delivery_["sequence"];
     if (sequence.is_number() && delivered.is_number() && !json::same_number(sequence.number_text(), delivered.number_text()))
       add(Code::UAIX_SEQUENCE_MISMATCH, delivered);
-    const json::Node secrets = body()["delegated_authorization"]["secret_values_included"];
+    const json::Node secrets = body_["delegated_authorization"]["secret_values_included"];
     if (secrets.is_true()) add(Code::UAIX_AUTHORIZATION_CARRIES_SECRET, secrets);
   }
 
@@ -85,32 +98,34 @@ class Check {
   void check_profile_rules() {
     if (is_profile("uai.agent.blocker.v1")) {
       constexpr std::array<std::string_view, 4> kForPeople = {"authorization", "secret", "destructive_action", "boundary_conflict"};
-      const json::Node type = body()["blocker_type"], review = body()["human_review_required"];
+      const json::Node type = body_["blocker_type"], review = body_["human_review_required"];
       if (type.is_string() && std::find(kForPeople.begin(), kForPeople.end(), type.string()) != kForPeople.end() && review.is_boolean() && !review.boolean())
         add(Code::UAIX_BLOCKER_REVIEW_REQUIRED, review, {{"type", type.string()}});
     } else if (is_profile("uai.agent.memory-proposal.v1")) {
-      if (body()["source_type"].is_text("cold_memory") && body()["proposed_status"].is_text("current_truth"))
-        add(Code::UAIX_COLD_MEMORY_PROMOTION, body()["proposed_status"]);
+      if (body_["source_type"].is_text("cold_memory") && body_["proposed_status"].is_text("current_truth"))
+        add(Code::UAIX_COLD_MEMORY_PROMOTION, body_["proposed_status"]);
     } else if (is_profile("uai.agent.final-report.v1")) {
-      const json::Node evidence = body()["evidence_refs"];
+      const json::Node evidence = body_["evidence_refs"];
       if (evidence.is_array() && evidence.size() == 0) add(Code::UAIX_FINAL_REPORT_EVIDENCE_EMPTY, evidence);
     }
   }
 
-  // Step 6. Every string and every member name. The document's own text is looked at first, all at once: it holds every
-  // string's characters unless one was escaped, and nearly always there is nothing to find.
+  // Step 6. Every string and every member name. The document's own text is looked at first, all at once, and the strings
+  // that were escaped after it: together they hold every character of every string, and nearly always there is nothing to
+  // find.
   void check_texts() {
-    const std::string_view text = packet_.document()->text();
-    const bool escaped = packet_.document()->has_escapes();
-    look_for_secrets_ = escaped || secrets::may_hold_secret(text);
-    look_for_words_ = escaped || may_break_text_rules(text);
-    const json::Node next_action = body()["exact_next_action"];
+    const json::Document& document = *packet_.document();
+    const std::string_view text = document.text(), unescaped = document.unescaped_strings();
+    look_for_secrets_ = secrets::may_hold_secret(text) || secrets::may_hold_secret(unescaped);
+    look_for_words_ = may_break_text_rules(text) || may_break_text_rules(unescaped);
+    look_beyond_ascii_ = !document.is_ascii() || !is_ascii(unescaped);
+    const json::Node next_action = body_["exact_next_action"];
     if (next_action.is_string() && demands_unattended_execution(next_action.string())) add(Code::UAIX_UNATTENDED_EXECUTION, next_action);
-    if (look_for_secrets_ || look_for_words_) check_texts_in(packet_, {});
+    if (look_for_secrets_ || look_for_words_ || look_beyond_ascii_) check_texts_in(packet_, {});
   }
 
   void check_texts_in(json::Node node, json::Node key) {
-    if (node == packet_["integrity"]["checksum"]) return;  // a hash looks like a secret, and is not
+    if (node == checksum_) return;  // a hash looks like a secret, and is not
     if (node.is_string()) {
       check_text(node, node.string());
       if (look_for_secrets_ && key) check_assigned(key, node);
@@ -125,7 +140,7 @@ class Check {
   void check_text(json::Node place, std::string_view text) {
     if (look_for_secrets_)
       for (const secrets::Finding& finding : secrets::find(text)) add_secret(place, finding);
-    if (!look_for_words_) return;
+    if (!look_for_words_ && is_ascii(text)) return;
     if (claims_unsupported(text)) add(Code::UAIX_CLAIM_UNSUPPORTED, place);
     if (holds_private_endpoint(text)) add(Code::UAIX_PRIVATE_ENDPOINT, place);
     if (holds_local_trace(text)) add(Code::UAIX_LOCAL_TRACE, place);
@@ -158,16 +173,16 @@ class Check {
   }
 
   // A canonical form in doubles cannot tell such numbers apart, so a checksum would not bind them.
-  void check_numbers_in(json::Node node) {
-    if (node.is_number()) {
+  void check_numbers() {
+    for (std::uint32_t i = 0; i < packet_.document()->node_count(); ++i) {
+      const json::Node node(packet_.document(), i);
+      if (!node.is_number()) continue;
       const std::string_view text = node.number_text();
-      if (text.size() < 15 && text.find_first_of("eE") == std::string_view::npos) return;
+      if (text.size() < 15 && text.find_first_of("eE") == std::string_view::npos) continue;
       const json::Decimal value = json::Decimal::from_number(text), bound(limits::kUaixSafeInteger);
       if ((json::is_integer(text) && (value > bound || value < -bound)) || !value.exact())
         add(Code::UAIX_FIELD_RANGE, node, {{"expected", "a number that a double carries exactly; send larger ones as strings"}});
     }
-    for (const json::Node element : node.elements()) check_numbers_in(element);
-    for (const json::Member member : node.members()) check_numbers_in(member.value);
   }
 
   static bool is_checksum(std::string_view text) {
@@ -177,9 +192,8 @@ class Check {
 
   // Step 8.
   void check_integrity() {
-    check_numbers_in(packet_);
-    const json::Node integrity = packet_["integrity"], stated = integrity["checksum"];
-    const json::Node algorithm = integrity["algorithm"], canonicalization = integrity["canonicalization"];
+    check_numbers();
+    const json::Node stated = checksum_, algorithm = integrity_["algorithm"], canonicalization = integrity_["canonicalization"];
     bool known = true;
     if (algorithm.is_string() && algorithm.string() != "sha256") add(Code::UAIX_INTEGRITY_ALGORITHM, algorithm), known = false;
     if (canonicalization.is_string() && canonicalization.string() != "jcs-compatible-sorted-json")
@@ -198,7 +212,7 @@ class Check {
   // Step 9. The same id or key with the same content is a retry; with other content it is not.
   void check_replay() {
     if (options_.seen == nullptr || options_.seen->empty()) return;
-    const json::Node source_id = packet_["source"]["id"], message_id = packet_["message_id"], key = packet_["delivery"]["idempotency_key"];
+    const json::Node source_id = source_["id"], message_id = packet_["message_id"], key = delivery_["idempotency_key"];
     const auto digest = replay_digest(packet_);
     if (!digest || !source_id.is_string()) return;
     bool replay = false, conflict = false;
@@ -214,12 +228,14 @@ class Check {
     if (conflict) add(Code::UAIX_IDEMPOTENCY_CONFLICT, key);
   }
 
-  json::Node packet_;
+  json::Node packet_, source_, target_, conversation_, delivery_, body_, provenance_, integrity_, checksum_;
+  std::string_view profile_;
   const Options& options_;
   Checked& checked_;
   std::vector<Diagnostic>& out_;
   bool look_for_secrets_ = false;
   bool look_for_words_ = false;
+  bool look_beyond_ascii_ = false;
 };
 
 // Step 1.

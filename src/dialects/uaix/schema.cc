@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/limits.h"
 #include "base/text.h"
@@ -14,12 +15,42 @@ namespace {
 
 // --- formats --------------------------------------------------------------------------------------------------------
 
+// What a byte may be part of: one look at a table instead of a row of comparisons.
+enum Class : std::uint8_t {
+  kIdByte = 1,      // letters, digits, `.`, `_`, `-`
+  kAlnum = 2,       // letters, digits
+  kSlugRun = 4,     // lower-case letters, digits
+  kUriByte = 8,     // what a URI may hold
+  kSchemeByte = 16, // what its scheme may hold
+  kModelByte = 32,  // letters, digits, `.`, `_`, `:`, `/`, `-`
+};
+constexpr std::array<std::uint8_t, 256> kClasses = [] {
+  std::array<std::uint8_t, 256> out{};
+  for (int i = 0x21; i < 0x7f; ++i) {
+    const char c = static_cast<char>(i);
+    const auto in = [c](std::string_view set) { return set.find(c) != std::string_view::npos; };
+    std::uint8_t bits = in("<>\"{}|\\^`") ? 0 : kUriByte;
+    if (is_alphanumeric(c)) bits |= kAlnum | kIdByte | kSchemeByte | kModelByte;
+    if (is_lower(c) || is_digit(c)) bits |= kSlugRun;
+    if (in("._-")) bits |= kIdByte;
+    if (in("+.-")) bits |= kSchemeByte;
+    if (in("._:/-")) bits |= kModelByte;
+    out[static_cast<std::size_t>(i)] = bits;
+  }
+  return out;
+}();
+inline bool is_in(char c, std::uint8_t classes) { return (kClasses[static_cast<unsigned char>(c)] & classes) != 0; }
+inline bool all_in(std::string_view text, std::uint8_t classes) {
+  for (const char c : text)
+    if (!is_in(c, classes)) return false;
+  return true;
+}
+
 // PREFIX then `[A-Za-z0-9][A-Za-z0-9._-]{2,122}`.
 bool is_id(std::string_view prefix, std::string_view text) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
-  if (text.size() < 3 || text.size() > 123 || !is_alphanumeric(text[0])) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
+  return text.size() >= 3 && text.size() <= 123 && is_in(text[0], kAlnum) && all_in(text, kIdByte);
 }
 bool is_message_id(std::string_view text) { return is_id("msg_", text); }
 bool is_conversation_id(std::string_view text) { return is_id("conv_", text); }
@@ -36,7 +67,7 @@ bool is_turn_id(std::string_view text) {
 bool is_joined(std::string_view text, std::string_view joints) {
   bool after_run = false;
   for (const char c : text) {
-    if (is_lower(c) || is_digit(c)) after_run = true;
+    if (is_in(c, kSlugRun)) after_run = true;
     else if (after_run && joints.find(c) != std::string_view::npos) after_run = false;
     else return false;
   }
@@ -55,13 +86,7 @@ bool is_uri(std::string_view text) {
   if (text.size() > 2048) return false;
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
-  if (!is_lower(to_lower(text[0]))) return false;
-  for (const char c : text.substr(0, colon))
-    if (!is_alphanumeric(c) && c != '+' && c != '.' && c != '-') return false;
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f || std::string_view("<>\"{}|\\^`").find(c) != std::string_view::npos)
-      return false;
-  return true;
+  return is_lower(to_lower(text[0])) && all_in(text.substr(0, colon), kSchemeByte) && all_in(text.substr(colon), kUriByte);
 }
 bool is_https_or_urn(std::string_view text) {
   if (!is_uri(text)) return false;
@@ -72,12 +97,11 @@ bool is_replay_window(std::string_view text) {
   if (!text.starts_with("rw-")) return false;
   text.remove_prefix(3);
   if (text.size() < 3 || text.size() > 123 || text[0] == '-') return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_in(c, kSlugRun) || c == '-'; });
 }
 
 bool is_model_id(std::string_view text) {
-  if (text.empty() || text.size() > 128 || !is_alphanumeric(text[0])) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || std::string_view("._:/-").find(c) != std::string_view::npos; });
+  return !text.empty() && text.size() <= 128 && is_in(text[0], kAlnum) && all_in(text, kModelByte);
 }
 
 // W3C trace context, version 00: 2-32-16-2 lower-case hexadecimal digits, neither id all zero.
@@ -96,8 +120,7 @@ bool is_reason(std::string_view text) {
 }
 
 bool is_record_id(std::string_view text) {
-  if (text.empty() || text.size() > 128 || !is_alphanumeric(text[0])) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
+  return !text.empty() && text.size() <= 128 && is_in(text[0], kAlnum) && all_in(text, kIdByte);
 }
 
 bool is_profile_name(std::string_view text) { return text.starts_with("uai.") && text.size() <= 128 && is_slug(text); }
@@ -432,6 +455,11 @@ class ObjectCheck {
   }
 
   void check_range(json::Node node, const MemberRule& rule) {
+    std::int64_t small = 0;
+    if (const std::string_view text = node.number_text();
+        std::from_chars(text.data(), text.data() + text.size(), small).ptr == text.data() + text.size() && text.size() < 18) {
+      if (small >= rule.min && small <= rule.max) return;
+    }
     const json::Decimal value = json::Decimal::from_number(node.number_text());
     if (value >= json::Decimal(rule.min) && value <= json::Decimal(rule.max)) return;
     const std::string expected = std::to_string(rule.min) + " to " + std::to_string(rule.max);

@@ -7,6 +7,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <string>
@@ -74,6 +75,20 @@ bool near(std::string_view text, const std::vector<Span>& left, const std::vecto
 constexpr char kNegators[] =
     R"(\b(?:not|never|cannot|can't|no|nor|neither|none|without|doesn't|don't|didn't|isn't|aren't|won't|wouldn't|shouldn't|mustn't|n't)\b|n’t\b)";
 
+// The words that every manner of unattended execution has one of.
+bool names_a_manner(std::string_view text) {
+  static constexpr std::string_view kWords[] = {"unattended", "without", "background", "cron"};
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char first = to_lower(text[at]);
+    if (first != 'u' && first != 'w' && first != 'b' && first != 'c') continue;
+    for (const std::string_view word : kWords) {
+      if (word[0] != first || text.size() - at < word.size()) continue;
+      if (std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at), [](char a, char b) { return a == to_lower(b); })) return true;
+    }
+  }
+  return false;
+}
+
 bool is_private_ipv4(const std::string& host) {
   in_addr address{};
   if (inet_pton(AF_INET, host.c_str(), &address) != 1) return false;
@@ -136,6 +151,7 @@ bool demands_unattended_execution(std::string_view text) {
   static const RE2 kVerb(R"(\b(?:run|runs|running|execute|executes|executing|start|starts|starting|trigger|triggers|triggering|proceed|proceeds|proceeding)\b)");
   static const RE2 kManner(R"(\bunattended\b|\bwithout (?:any |a |further )?(?:human )?(?:review|approval)\b|\bin the background\b|\bas a background worker\b|\bon a cron\b)");
   static const RE2 kNegator(kNegators);
+  if (is_ascii(text) && !names_a_manner(text)) return false;
   const std::string plain = folded(text);
   for (const std::string_view sentence : sentences(plain)) {
     const auto manners = matches(kManner, sentence);
@@ -177,42 +193,62 @@ bool confirms(std::string_view text, std::size_t at) {
   return at >= 2 && lower_at(at - 2, "uaix");
 }
 
-// Sixteen bytes and their successors: one bit where a pair of letters stands that begins or ends something looked for.
-inline unsigned pairs(__m128i first, __m128i second) {
-  const auto is = [](__m128i bytes, char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
-  const __m128i lower_first = _mm_or_si128(first, _mm_set1_epi8(0x20)), lower_second = _mm_or_si128(second, _mm_set1_epi8(0x20));
-  __m128i hit = _mm_and_si128(is(lower_first, 'i'), is(lower_second, 'x'));           // uaIX
-  hit = _mm_or_si128(hit, _mm_and_si128(is(first, ':'), is(second, '/')));            // ://
-  hit = _mm_or_si128(hit, _mm_and_si128(is(first, 'c'), is(second, ':')));            // panic:
-  hit = _mm_or_si128(hit, _mm_and_si128(is(first, 'm'), is(second, 'p')));            // core dumped
-  hit = _mm_or_si128(hit, _mm_and_si128(is(first, 'e'), is(second, 'b')));            // Traceback
-  const __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(_mm_sub_epi8(first, _mm_set1_epi8('0')), _mm_set1_epi8(9)), _mm_sub_epi8(first, _mm_set1_epi8('0')));
-  hit = _mm_or_si128(hit, _mm_and_si128(digit, is(second, ')')));                     // :1:2)
-  return static_cast<unsigned>(_mm_movemask_epi8(hit));
+// The pairs of bytes that begin or end something looked for, as groups of bits: a pair counts when its two bytes have a
+// group in common. Sixteen-entry tables by nibble, because that is what a shuffle looks up.
+//   1: iX of uaix   2: :/ of ://   4: c: of panic:   8: mp of core dumped   16: eb of Traceback   32: digit and ) of 1:2)
+struct Nibbles {
+  alignas(16) std::array<std::uint8_t, 16> low{};
+  alignas(16) std::array<std::uint8_t, 16> high{};
+};
+constexpr Nibbles nibbles(std::array<std::string_view, 6> groups) {
+  Nibbles out;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (const char c : groups[group]) {
+      out.low[static_cast<std::size_t>(c) & 15] |= static_cast<std::uint8_t>(1 << group);
+      out.high[static_cast<std::size_t>(c) >> 4] |= static_cast<std::uint8_t>(1 << group);
+    }
+  }
+  return out;
+}
+constexpr Nibbles kFirst = nibbles({"iI", ":", "c", "m", "e", "0123456789"});
+constexpr Nibbles kSecond = nibbles({"xX", "/", ":", "p", "b", ")"});
+
+bool may_break_scalar(std::string_view text, std::size_t from) {
+  const auto groups = [](const Nibbles& table, char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return table.low[byte & 15] & table.high[byte >> 4];
+  };
+  for (std::size_t at = from; at + 1 < text.size(); ++at)
+    if ((groups(kFirst, text[at]) & groups(kSecond, text[at + 1])) != 0 && confirms(text, at)) return true;
+  return false;
+}
+
+[[gnu::target("avx2")]] bool may_break_avx2(std::string_view text) {
+  const __m256i first_low = _mm256_broadcastsi128_si256(*reinterpret_cast<const __m128i*>(kFirst.low.data()));
+  const __m256i first_high = _mm256_broadcastsi128_si256(*reinterpret_cast<const __m128i*>(kFirst.high.data()));
+  const __m256i second_low = _mm256_broadcastsi128_si256(*reinterpret_cast<const __m128i*>(kSecond.low.data()));
+  const __m256i second_high = _mm256_broadcastsi128_si256(*reinterpret_cast<const __m128i*>(kSecond.high.data()));
+  const __m256i low_bits = _mm256_set1_epi8(0x0f);
+  std::size_t at = 0;
+  for (; at + 33 <= text.size(); at += 32) {
+    const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text.data() + at));
+    const __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text.data() + at + 1));
+    const __m256i first_groups = _mm256_and_si256(_mm256_shuffle_epi8(first_low, _mm256_and_si256(first, low_bits)),
+                                                  _mm256_shuffle_epi8(first_high, _mm256_and_si256(_mm256_srli_epi16(first, 4), low_bits)));
+    const __m256i second_groups = _mm256_and_si256(_mm256_shuffle_epi8(second_low, _mm256_and_si256(second, low_bits)),
+                                                   _mm256_shuffle_epi8(second_high, _mm256_and_si256(_mm256_srli_epi16(second, 4), low_bits)));
+    const __m256i common = _mm256_cmpeq_epi8(_mm256_and_si256(first_groups, second_groups), _mm256_setzero_si256());
+    for (auto mask = ~static_cast<unsigned>(_mm256_movemask_epi8(common)); mask != 0; mask &= mask - 1)
+      if (confirms(text, at + static_cast<std::size_t>(std::countr_zero(mask)))) return true;
+  }
+  return may_break_scalar(text, at);
 }
 
 }  // namespace
 
 bool may_break_text_rules(std::string_view text) {
-  if (!is_ascii(text)) return true;  // look-alike letters: every string is folded and read
-  std::size_t at = 0;
-  for (; at + 17 <= text.size(); at += 16) {
-    const auto* bytes = reinterpret_cast<const __m128i*>(text.data() + at);
-    const auto* next = reinterpret_cast<const __m128i*>(text.data() + at + 1);
-    for (unsigned mask = pairs(_mm_loadu_si128(bytes), _mm_loadu_si128(next)); mask != 0; mask &= mask - 1)
-      if (confirms(text, at + static_cast<std::size_t>(std::countr_zero(mask)))) return true;
-  }
-  if (at < text.size()) {
-    char tail[32] = {};
-    const std::size_t left = text.size() - at;
-    std::copy_n(text.data() + at, left, tail);
-    for (unsigned mask = pairs(_mm_loadu_si128(reinterpret_cast<const __m128i*>(tail)), _mm_loadu_si128(reinterpret_cast<const __m128i*>(tail + 1)));
-         mask != 0; mask &= mask - 1) {
-      const auto place = static_cast<std::size_t>(std::countr_zero(mask));
-      if (place < left && confirms(text, at + place)) return true;
-    }
-  }
-  return false;
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  return has_avx2 ? may_break_avx2(text) : may_break_scalar(text, 0);
 }
 
 }  // namespace baton::uaix

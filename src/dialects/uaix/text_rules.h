@@ -22,7 +22,8 @@ bool holds_local_trace(std::string_view text);
 // Tells the reader to run something unattended (for exact_next_action).
 bool demands_unattended_execution(std::string_view text);
 
-// The first look over a whole document: false proves that none of the first three can be true of any part of it.
+// The first look over a whole document of ASCII: false proves that none of the first three can be true of any part of it.
+// (Beyond ASCII a claim can hide in look-alike letters: such strings have to be read one by one.)
 bool may_break_text_rules(std::string_view text);
 
 }  // namespace baton::uaix
