@@ -105,13 +105,19 @@ bool is_private_ipv6(const std::string& host) {
          (address.s6_addr[0] & 0xfe) == 0xfc;
 }
 
-bool is_private_host(std::string host) {
-  while (host.ends_with('.')) host.pop_back();
-  if (host == "localhost" || host.ends_with(".localhost")) return true;
-  for (const std::string_view ending : {".internal", ".local", ".lan", ".corp"})
-    if (host.ends_with(ending)) return true;
-  if (host.starts_with('[') && host.ends_with(']')) return is_private_ipv6(host.substr(1, host.size() - 2));
-  return is_private_ipv4(host);
+bool ends_with_folded(std::string_view text, std::string_view ending) {
+  if (text.size() < ending.size()) return false;
+  text.remove_prefix(text.size() - ending.size());
+  return std::equal(text.begin(), text.end(), ending.begin(), [](char a, char b) { return to_lower(a) == b; });
+}
+
+bool is_private_host(std::string_view host) {
+  while (host.ends_with('.')) host.remove_suffix(1);
+  for (const std::string_view ending : {".internal", ".local", ".lan", ".corp", ".localhost"})
+    if (ends_with_folded(host, ending)) return true;
+  if (host.size() == 9 && ends_with_folded(host, "localhost")) return true;
+  if (host.starts_with('[') && host.ends_with(']')) return is_private_ipv6(std::string(host.substr(1, host.size() - 2)));
+  return !host.empty() && is_digit(host[0]) && is_private_ipv4(std::string(host));
 }
 
 }  // namespace
@@ -138,7 +144,7 @@ bool holds_private_endpoint(std::string_view text) {
   re2::StringPiece rest(text.data(), text.size());
   std::string host;
   while (RE2::FindAndConsume(&rest, kAddress, &host))
-    if (is_private_host(to_lower_ascii(host))) return true;
+    if (is_private_host(host)) return true;
   return false;
 }
 
@@ -180,11 +186,7 @@ bool confirms(std::string_view text, std::size_t at) {
     std::string_view host = text.substr(at + 3, end - at - 3);
     if (const auto user = host.rfind('@'); user != std::string_view::npos) host.remove_prefix(user + 1);
     if (host.empty() || host[0] == '[' || is_digit(host[0])) return true;
-    host = host.substr(0, host.find(':'));
-    while (host.ends_with('.')) host.remove_suffix(1);
-    if (host.size() > 253) return true;
-    const std::string lower = to_lower_ascii(host);
-    return is_private_host(lower) || lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_") != std::string::npos;
+    return is_private_host(host.substr(0, host.find(':')));
   }
   if (is_digit(text[at])) return true;                                  // "1)": the end of a stack line
   if (text[at] == 'c') return at >= 4 && text.substr(at - 4).starts_with("panic: ");

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "json/canonical.h"
+#include "json/decimal.h"
+#include "json/incremental.h"
+#include "json/parse.h"
+#include "json/path.h"
+#include "json/pointer.h"
+#include "json/value.h"
+
+namespace baton::json {
+namespace {
+
+TEST(parse, accepts_what_rfc_8259_does) {
+  for (const char* text : {"{}", "[]", " [ ] ", "\"\"", "0", "-0", "1e5", "1E+5", "-1.5e-3", "true", "false", "null", "\t\r\n 1 \n", "[1,[2,[3]]]",
+                           "{\"\":0}", "\"\\u0000\"", "\"\\ud83d\\ude00\"", "\"\\/\\b\\f\\n\\r\\t\\\\\\\"\"", "\"\u2028\"", "\"\x7f\"", "123456789012345678901234567890", "1e999999"})
+    EXPECT_TRUE(parse(text).has_value()) << text << ": " << parse(text).error().what;
+}
+
+TEST(parse, refuses_at_the_offending_byte) {
+  struct Case {
+    std::string text;
+    Fault fault;
+    std::size_t offset;
+  };
+  const Case cases[] = {
+      {"", Fault::UnexpectedEnd, 0},
+      {"   ", Fault::UnexpectedEnd, 3},
+      {"{", Fault::UnexpectedEnd, 1},
+      {"{\"a\"", Fault::UnexpectedEnd, 4},
+      {"{\"a\":", Fault::UnexpectedEnd, 5},
+      {"{\"a\":1", Fault::UnexpectedEnd, 6},
+      {"[1", Fault::UnexpectedEnd, 2},
+      {"\"abc", Fault::UnexpectedEnd, 4},
+      {"\"ab\\", Fault::UnexpectedEnd, 4},
+      {"\"\\u12", Fault::UnexpectedEnd, 5},
+      {"nul", Fault::UnexpectedEnd, 3},
+      {"-", Fault::UnexpectedEnd, 1},
+      {"{,}", Fault::ExpectedKey, 1},
+      {"{a:1}", Fault::ExpectedKey, 1},
+      {"{\"a\":1,}", Fault::ExpectedKey, 7},
+      {"{'a':1}", Fault::ExpectedKey, 1},
+      {"{\"a\" 1}", Fault::ExpectedColon, 5},
+      {"{\"a\":1 \"b\":2}", Fault::ExpectedCommaOrBrace, 7},
+      {"[1 2]", Fault::ExpectedCommaOrBracket, 3},
+      {"[1,]", Fault::ExpectedValue, 3},
+      {"[,1]", Fault::ExpectedValue, 1},
+      {"{\"a\":]", Fault::ExpectedValue, 5},
+      {"[1}", Fault::ExpectedCommaOrBracket, 2},
+      {"tru ", Fault::ExpectedValue, 0},
+      {"True", Fault::ExpectedValue, 0},
+      {"NaN", Fault::ExpectedValue, 0},
+      {"+1", Fault::ExpectedValue, 0},
+      {".5", Fault::ExpectedValue, 0},
+      {"01", Fault::BadNumber, 1},
+      {"-x", Fault::BadNumber, 1},
+      {"1.", Fault::UnexpectedEnd, 2},
+      {"1.x", Fault::BadNumber, 2},
+      {"1ex", Fault::BadNumber, 2},
+      {"1 2", Fault::TrailingText, 2},
+      {"{}}", Fault::TrailingText, 2},
+      {"1 //", Fault::TrailingText, 2},
+      {"\"a\tb\"", Fault::ControlCharacter, 2},
+      {std::string("\"a\0b\"", 5), Fault::ControlCharacter, 2},
+      {std::string("[1,\0]", 5), Fault::ExpectedValue, 3},
+      {"\"\\x41\"", Fault::BadEscape, 2},
+      {"\"\\u12g4\"", Fault::BadEscape, 5},
+      {"\"\\ud800\"", Fault::LoneSurrogate, 1},
+      {"\"a\\udc00\"", Fault::LoneSurrogate, 2},
+      {"\"\\ud800\\u0041\"", Fault::LoneSurrogate, 1},
+      {"\"a\xff\"", Fault::BadUtf8, 2},
+      {"\"\\n\xc3\"", Fault::BadUtf8, 3},
+      {"\xef\xbb\xbf{}", Fault::ExpectedValue, 0},
+      {"{\"a\":1,\"a\":2}", Fault::DuplicateKey, 7},
+      {"{\"a\":1,\"\\u0061\":2}", Fault::DuplicateKey, 7},
+      {"{\"\\u0061\":1,\"a\":2}", Fault::DuplicateKey, 12},
+      {"{\"b\":{\"x\":0,\"y\":0,\"x\":1}}", Fault::DuplicateKey, 18},
+  };
+  for (const Case& one : cases) {
+    const auto result = parse(one.text);
+    ASSERT_FALSE(result.has_value()) << one.text;
+    EXPECT_EQ(result.error().fault, one.fault) << one.text << ": " << result.error().what;
+    EXPECT_EQ(result.error().offset, one.offset) << one.text << ": " << result.error().what;
+    EXPECT_FALSE(result.error().what.empty());
+  }
+}
+
+TEST(parse, the_second_of_many_keys_is_found) {
+  for (const int count : {2, 31, 32, 33, 34, 500}) {
+    for (const int again : {0, count / 2, count - 1}) {
+      std::string text = "{";
+      for (int i = 0; i < count; ++i) text += "\"key" + std::to_string(i) + "\":[" + std::to_string(i) + "],";
+      const std::size_t offset = text.size();
+      text += "\"key" + std::to_string(again) + "\":0}";
+      const auto result = parse(text);
+      ASSERT_FALSE(result.has_value()) << count << " " << again;
+      EXPECT_EQ(result.error().fault, Fault::DuplicateKey);
+      EXPECT_EQ(result.error().offset, offset);
+    }
+  }
+}
+
+TEST(parse, limits_hold) {
+  EXPECT_EQ(parse("[[[]]]", {.depth_max = 2}).error().fault, Fault::TooDeep);
+  EXPECT_TRUE(parse("[[[]]]", {.depth_max = 3}).has_value());
+  EXPECT_EQ(parse("[1,2,3]", {.members_max = 2}).error().fault, Fault::TooManyMembers);
+  EXPECT_EQ(parse("{\"a\":1,\"b\":2}", {.members_max = 1}).error().fault, Fault::TooManyMembers);
+  EXPECT_EQ(parse("[1]", {.bytes_max = 2}).error().fault, Fault::TooLarge);
+  const std::string deep(100'000, '[');
+  EXPECT_EQ(parse(deep).error().fault, Fault::TooDeep);
+  const std::string closed = deep + std::string(100'000, ']');
+  EXPECT_TRUE(parse(closed, {.depth_max = 200'000}).has_value()) << "nesting costs heap, not stack";
+}
+
+TEST(parse, works_at_every_length_around_the_block_size) {
+  for (std::size_t length = 0; length < 70; ++length) {
+    const std::string content(length, 'x');
+    const std::string text = "[\"" + content + "\",\"" + content + "\\n\",\"" + content + "\u00e9\"]" + std::string(length % 20, ' ');
+    const auto document = parse(text);
+    ASSERT_TRUE(document.has_value()) << length;
+    EXPECT_EQ(document->root().element(0).string(), content);
+    EXPECT_EQ(document->root().element(1).string(), content + "\n");
+    EXPECT_EQ(document->root().element(2).string(), content + "\u00e9");
+  }
+}
+
+TEST(document, knows_the_place_of_every_node) {
+  const auto document = parse("{\n \"a/b\": [1, {\"~\": true}],\n \"c\": null\n}");
+  const Node root = document->root();
+  const Node flag = root["a/b"].element(1)["~"];
+  EXPECT_EQ(flag.pointer(), "/a~1b/1/~0");
+  EXPECT_EQ(resolve_pointer(root, flag.pointer()), flag);
+  EXPECT_EQ(flag.position().line, 2u);
+  EXPECT_EQ(flag.position().column, 19u);
+  EXPECT_EQ(root["c"].position().line, 3u);
+  EXPECT_FALSE(root["d"]);
+  EXPECT_FALSE(root["c"]["x"]["y"]);
+  EXPECT_EQ(root.pointer(), "");
+}
+
+TEST(document, keeps_the_text_it_owns) {
+  auto document = parse_owned("{\"name\":\"value\"}");
+  const Document moved = std::move(*document);
+  EXPECT_EQ(moved.root()["name"].string(), "value");
+}
+
+TEST(document, numbers_keep_every_digit) {
+  const auto document = parse("[123456789012345678901234567890.10]");
+  EXPECT_EQ(document->root().element(0).number_text(), "123456789012345678901234567890.10");
+}
+
+TEST(document, equality_is_of_values) {
+  const auto same = [](const char* left, const char* right) { return equal(parse(left)->root(), parse(right)->root()); };
+  EXPECT_TRUE(same("{\"a\":1,\"b\":[2.0]}", "{\"b\":[2],\"a\":1.0}"));
+  EXPECT_TRUE(same("1e2", "100"));
+  EXPECT_TRUE(same("-0", "0"));
+  EXPECT_FALSE(same("1", "true"));
+  EXPECT_FALSE(same("[1,2]", "[2,1]"));
+  EXPECT_FALSE(same("null", "{}"));
+  EXPECT_FALSE(same("9007199254740993", "9007199254740992"));
+}
+
+TEST(pointer, is_rfc_6901) {
+  const auto document = parse(R"({"foo":["bar","baz"],"":0,"a/b":1,"m~n":8," ":7})");
+  const Node root = document->root();
+  EXPECT_EQ(resolve_pointer(root, ""), root);
+  EXPECT_EQ(resolve_pointer(root, "/foo/0").string(), "bar");
+  EXPECT_EQ(resolve_pointer(root, "/").number_text(), "0");
+  EXPECT_EQ(resolve_pointer(root, "/a~1b").number_text(), "1");
+  EXPECT_EQ(resolve_pointer(root, "/m~0n").number_text(), "8");
+  for (const char* none : {"foo", "/foo/01", "/foo/2", "/foo/-", "/foo/x", "/~2", "/~", "/nope"}) EXPECT_FALSE(resolve_pointer(root, none)) << none;
+}
+
+TEST(path, is_the_subset) {
+  const auto document = parse(R"({"a":{"b c":[10,{"d":1}]}})");
+  const auto at = [&](const char* text) { return Path::compile(text).value().resolve(document->root()); };
+  EXPECT_EQ(at("$"), document->root());
+  EXPECT_EQ(at("$.a['b c'][0]").number_text(), "10");
+  EXPECT_EQ(at("$['a'][\"b c\"][1].d").number_text(), "1");
+  EXPECT_FALSE(at("$.a.x.y"));
+  EXPECT_FALSE(at("$.a[0]"));
+  EXPECT_EQ(Path::compile("$.a").value(), Path::compile("$['a']").value());
+  EXPECT_EQ(Path::compile("$.a['it''s']").has_value(), false);
+  EXPECT_EQ(Path::compile(Path::compile("$['it\\'s'][3]").value().text()).value(), Path::compile("$['it\\'s'][3]").value());
+  for (const char* text : {"$..a", "$.*", "$[*]", "$[1:2]", "$[-1]", "$[?(@.a)]", "$['a','b']", "$[0,1]"}) {
+    ASSERT_FALSE(Path::compile(text)) << text;
+    EXPECT_TRUE(Path::compile(text).error().unsupported) << text;
+  }
+  for (const char* text : {"", "a", "$.", "$a", "$[", "$['a", "$['a'", "$[01]", "$[x]", "$.1a"}) {
+    ASSERT_FALSE(Path::compile(text)) << text;
+    EXPECT_FALSE(Path::compile(text).error().unsupported) << text;
+  }
+}
+
+TEST(decimal, is_exact_where_doubles_are_not) {
+  const auto d = [](const char* text) { return Decimal::from_number(text); };
+  EXPECT_LE(d("0.1") + d("0.2"), d("0.3"));
+  EXPECT_EQ(d("0.1") + d("0.2"), d("0.30"));
+  EXPECT_GT(d("9007199254740993"), d("9007199254740992"));
+  EXPECT_EQ((d("1.10") * d("3")).text(), "3.3");
+  EXPECT_EQ((d("5") - d("7.25")).text(), "-2.25");
+  EXPECT_EQ(d("1e3"), Decimal(1000));
+  EXPECT_EQ(d("-0"), Decimal(0));
+  EXPECT_FALSE(d("1e300").exact());
+  EXPECT_FALSE(d("0.0000000000000000001").exact());
+  EXPECT_GT(d("1e300"), d("1e299"));
+  EXPECT_FALSE((d("99999999999999999999999999999999999") * d("99999999")).exact());
+}
+
+TEST(decimal, whole_numbers) {
+  EXPECT_EQ(to_int64("3.0"), 3);
+  EXPECT_EQ(to_int64("3e2"), 300);
+  EXPECT_EQ(to_int64("-9223372036854775808"), INT64_MIN);
+  EXPECT_FALSE(to_int64("9223372036854775808"));
+  EXPECT_FALSE(to_int64("3.5"));
+  EXPECT_TRUE(is_integer("30e-1"));
+  EXPECT_FALSE(is_integer("31e-1"));
+  EXPECT_TRUE(is_integer("0.0"));
+}
+
+TEST(canonical, the_two_modes_differ_only_in_digits) {
+  const auto both = [](const char* text) {
+    const auto document = parse(text);
+    return std::pair{canonical(document->root(), Numbers::Rfc8785).value_or("error"), canonical(document->root(), Numbers::Exact).value_or("error")};
+  };
+  EXPECT_EQ(both("[1.0,1e2,-0,0.1,1E-7,1e21,123456789]").first, "[1,100,0,0.1,1e-7,1e+21,123456789]");
+  EXPECT_EQ(both("[1.0,1e2,-0,0.1,1E-7,1e21,123456789]").second, "[1,100,0,0.1,1e-7,1e+21,123456789]");
+  EXPECT_EQ(both("9007199254740993").first, "9007199254740992");
+  EXPECT_EQ(both("9007199254740993").second, "9007199254740993");
+  EXPECT_EQ(both("0.1234567890123456789").second, "0.1234567890123456789");
+  EXPECT_EQ(both("1e400").first, "error");
+  EXPECT_EQ(both("1e400").second, "1e+400");
+  EXPECT_EQ(both("1e99999999999").second, "error");
+}
+
+TEST(canonical, sorts_by_utf16_and_escapes_least) {
+  const auto of = [](const char* text) { return canonical(parse(text)->root(), Numbers::Rfc8785).value(); };
+  EXPECT_EQ(of("{\"\\ufb33\":1,\"\\ud83d\\ude00\":2,\"\u20ac\":3,\"a\":4,\"\":5}"), "{\"\":5,\"a\":4,\"\u20ac\":3,\"\U0001F600\":2,\"\ufb33\":1}");
+  EXPECT_EQ(of("{\"\ufb33\":1,\"\U0001F600\":2}"), "{\"\U0001F600\":2,\"\ufb33\":1}");
+  EXPECT_EQ(of("\"\\u000f\\u007f\\/\\u2028\\\"\\\\\\b\\t\\n\\f\\r\""), "\"\\u000f\x7f/\u2028\\\"\\\\\\b\\t\\n\\f\\r\"");
+  EXPECT_EQ(of("{\"abcdefghij\":1,\"abcdefgh\":2,\"abcdefghi\":3,\"b\":4,\"abcdefg\":5}"), "{\"abcdefg\":5,\"abcdefgh\":2,\"abcdefghi\":3,\"abcdefghij\":1,\"b\":4}");
+  std::string many = "{", sorted = "{";
+  for (int i = 40; i-- > 0;) many += "\"k" + std::to_string(i + 10) + "\":" + std::to_string(i) + (i > 0 ? "," : "}");
+  for (int i = 0; i < 40; ++i) sorted += "\"k" + std::to_string(i + 10) + "\":" + std::to_string(i) + (i < 39 ? "," : "}");
+  EXPECT_EQ(of(many.c_str()), sorted);
+}
+
+TEST(canonical, leaves_a_member_out) {
+  const auto document = parse("{\"b\":1,\"a\":{\"x\":1,\"y\":2}}");
+  std::string out = "kept:";
+  ASSERT_TRUE(append_canonical(out, document->root(), Numbers::Exact, document->root()["a"]["x"]).has_value());
+  EXPECT_EQ(out, "kept:{\"a\":{\"y\":2},\"b\":1}");
+}
+
+TEST(value, is_built_and_found_by_pointer) {
+  Value value = Value::object();
+  EXPECT_TRUE(value.set_at("/a/b", 1));
+  EXPECT_TRUE(value.set_at("/list", Value::array()));
+  EXPECT_TRUE(value.set_at("/list/0", "x"));
+  EXPECT_TRUE(value.set_at("/list/-", "y"));
+  EXPECT_FALSE(value.set_at("/list/5", "z"));
+  EXPECT_FALSE(value.set_at("/a/b/c", 1));
+  EXPECT_EQ(write(value), "{\"a\":{\"b\":1},\"list\":[\"x\",\"y\"]}");
+  EXPECT_EQ(write_pretty(value), "{\n  \"a\": {\n    \"b\": 1\n  },\n  \"list\": [\n    \"x\",\n    \"y\"\n  ]\n}");
+}
+
+TEST(tracker, says_open_complete_or_broken) {
+  const auto state = [](std::string_view text) {
+    Tracker tracker;
+    for (const char c : text) {
+      tracker.take(c);
+      if (tracker.state() != Tracker::State::Open) break;
+    }
+    return tracker.state();
+  };
+  using State = Tracker::State;
+  for (const char* text : {"{", "{\"a\"", "{\"a\":", "{\"a\":\"\\u12", "[1,2", "{\"a\":{\"b\":[]}"}) EXPECT_EQ(state(text), State::Open) << text;
+  for (const char* text : {"{}", "[]", "{\"a\":[1,{\"b\":null}]}", "{\"a\":\"\\\"}\"}"}) EXPECT_EQ(state(text), State::Complete) << text;
+  for (const char* text : {"{{", "{a", "{\"a\" \"", "{\"a\":1]", "{\"a\":1 2", "{,", "[1}", "{\"a\n", "{\"a\":\"\\x"}) EXPECT_EQ(state(text), State::Broken) << text;
+}
+
+}  // namespace
+}  // namespace baton::json
