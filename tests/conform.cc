@@ -21,8 +21,22 @@
 
 namespace {
 
-using namespace baton;
-using json::Node;
+using baton::Code;
+using baton::Diagnostic;
+using baton::Dialect;
+using baton::Place;
+using baton::Severity;
+using baton::Time;
+using baton::info;
+using baton::join;
+using baton::json::Node;
+namespace agent_contract = baton::agent_contract;
+namespace agent_exit = baton::agent_exit;
+namespace checker = baton::checker;
+namespace handoff_spec = baton::handoff_spec;
+namespace json = baton::json;
+namespace limits = baton::limits;
+namespace transcript = baton::transcript;
 
 // What a row should give and what it gave, as comparable text; equal means agreement.
 struct Agreement {
@@ -54,7 +68,7 @@ std::string strings(Node list) {
 
 std::string sorted(const std::string& list) {
   std::set<std::string> names;
-  for (const std::string_view name : split(list, ',')) names.emplace(name);
+  for (const std::string_view name : baton::split(list, ',')) names.emplace(name);
   return join({names.begin(), names.end()}, ",");
 }
 
@@ -62,7 +76,7 @@ std::string boolean(bool value) { return value ? "true" : "false"; }
 
 Time time_of(Node row) {
   const Node now = row["now"];
-  return now.is_string() ? parse_time(now.string()).time.value_or(Time{}) : Time{};
+  return now.is_string() ? baton::parse_time(now.string()).time.value_or(Time{}) : Time{};
 }
 
 // The document of a row: raw text, a string that is the text, or a value to be written.
@@ -93,7 +107,9 @@ void run_move(Node row, Agreement& outcome) {
   const Node expected = row["expected"], phase = row["active_phase"];
   const auto actor = agent_exit::find_actor_kind(row["actor_kind"].string());
   const auto active = phase.is_string() ? agent_exit::find_phase(phase.string()) : std::nullopt;
-  const auto verdict = agent_exit::accept(agent_exit::check_if_enabled(row["input"].string(), "true"), active, actor.value_or(agent_exit::ActorKind::Agent));
+  // Acting is judged with the flag on, unless the row says otherwise.
+  const std::string flag = row["flag"].is_string() ? std::string(row["flag"].string()) : "true";
+  const auto verdict = agent_exit::accept(agent_exit::check_if_enabled(row["input"].string(), flag.c_str()), active, actor.value_or(agent_exit::ActorKind::Agent));
   outcome.add("accepted", text_of(expected["accepted"]), boolean(verdict.accepted()));
   outcome.add("codes", strings(expected["codes"]), distinct(verdict.diagnostics));
   outcome.add("next_phase", expected["next_phase"].is_string() ? std::string(expected["next_phase"].string()) : "null",
@@ -122,7 +138,9 @@ void run_scan(Node row, Agreement& outcome) {
   outcome.add("found", text_of(expected["found"]), boolean(scanner.found().has_value()));
   std::string signal = "null";
   if (scanner.found()) {
-    const auto document = json::parse(scanner.found()->object.text);
+    json::ParseLimits deep;
+    deep.depth_max = limits::kExitSignalBytesMax;
+    const auto document = json::parse(scanner.found()->object.text, deep);
     signal = document ? json::canonical(document->root(), json::Numbers::Exact).value() : "unparsable";
   }
   outcome.add("signal", json::canonical(expected["signal"], json::Numbers::Exact).value(), signal);
@@ -151,7 +169,7 @@ void run_statuses(Node row, Agreement& outcome) {
     std::vector<std::string> names;
     const auto diagnostics = machine.advance(status.string());
     for (const Diagnostic& diagnostic : diagnostics) names.push_back(agent_contract::wire_name(diagnostic));
-    outcome.add("accepted", text_of((*expected)["accepted"]), boolean(!has_errors(diagnostics)));
+    outcome.add("accepted", text_of((*expected)["accepted"]), boolean(!baton::has_errors(diagnostics)));
     outcome.add("codes", strings((*expected)["codes"]), join(names, ","));
     ++expected;
   }
@@ -185,8 +203,8 @@ void run_spec(Node row, Agreement& outcome) {
   options.dialect = Dialect::HandoffSpec;
   const auto report = checker::check(document_of(row), options);
   outcome.add("valid", text_of(expected["valid"]), boolean(report.valid()));
-  outcome.add("codes", strings(expected["codes"]), distinct(report.diagnostics, Severity::Error));
-  if (expected["warnings"]) outcome.add("warnings", strings(expected["warnings"]), distinct(report.diagnostics, Severity::Warning));
+  outcome.add("codes", sorted(strings(expected["codes"])), sorted(distinct(report.diagnostics, Severity::Error)));
+  if (expected["warnings"]) outcome.add("warnings", sorted(strings(expected["warnings"])), sorted(distinct(report.diagnostics, Severity::Warning)));
   if (expected["resolved"].is_object()) {
     const std::string text = report.resolved ? json::write(*report.resolved) : "null";
     const auto document = json::parse(text);
@@ -198,11 +216,13 @@ void run_spec(Node row, Agreement& outcome) {
 void run_gate(Node row, Agreement& outcome) {
   const std::string spec = document_of(row);
   const Node manifest = row["manifest"];
-  handoff_spec::GateQuestion question{spec, row["cli_task_slug"].string(), handoff_spec::VaultAnswer::not_provisioned(), {}};
+  const Node slug = row["cli_task_slug"];
+  handoff_spec::GateQuestion question{spec, slug.is_string() ? slug.string() : std::string_view(), handoff_spec::VaultAnswer::not_provisioned(), {}};
   if (manifest && !manifest.is_null()) question.vault = handoff_spec::VaultAnswer::found(manifest);
   if (row["vault_unreachable"].is_true()) question.vault = handoff_spec::VaultAnswer::unreachable();
   question.options.profile = handoff_spec::find_profile("raxx");
   question.options.now = time_of(row);
+  question.options.strict = row["options"]["strict"].is_true();
   const auto fault = handoff_spec::gate(question);
   const Node expected = row["expected"];
   const std::string want = strings(expected["codes"]);
@@ -235,7 +255,8 @@ void run_canonical(Node row, Agreement& outcome) {
 
 bool run_row(Node row, const std::string& file, Agreement& outcome) {
   const auto named = [&](std::string_view word) { return file.find(word) != std::string::npos; };
-  if (row["ieee_hex"] || (row["expected"].is_string() && row["input"])) run_canonical(row, outcome);
+  const bool has_document = row["input"] || row["raw"];
+  if (row["ieee_hex"] || (has_document && (row["expected"].is_string() || row["expected"].is_null()))) run_canonical(row, outcome);
   else if (row["chunks"]) run_scan(row, outcome);
   else if (row["env"]) run_flag(row, outcome);
   else if (row["statuses"]) run_statuses(row, outcome);
@@ -285,7 +306,7 @@ int main(int argc, char** argv) {
       }
       ++file_failed;
       const std::string id = row && row->root()["id"].is_string() ? std::string(row->root()["id"].string()) : "line " + std::to_string(number);
-      std::cout << "DISAGREES " << file << " " << id << "\n  want " << printable(outcome.expected, 2000) << "\n  got  " << printable(outcome.actual, 2000) << "\n";
+      std::cout << "DISAGREES " << file << " " << id << "\n  want " << baton::printable(outcome.expected, 2000) << "\n  got  " << baton::printable(outcome.actual, 2000) << "\n";
     }
     std::cout << file << ": " << file_passed << " of " << file_passed + file_failed << "\n";
     passed += file_passed;

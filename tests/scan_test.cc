@@ -15,7 +15,7 @@ namespace {
 const std::string kSignal = R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"REVIEW","exit_reason":"completed"})";
 const std::string kOther = R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"error"})";
 
-std::string quoted(std::string_view text) { return json::write(json::Value(text)); }
+std::string as_json(std::string_view text) { return json::write(json::Value(text)); }
 
 std::optional<std::string> found_in(std::string_view text, std::size_t piece) {
   transcript::OutputScanner scanner(limits::kExitSignalBytesMax, agent_exit::is_signal);
@@ -31,12 +31,12 @@ struct Case {
 
 std::vector<Case> cases() {
   const std::string pretty = "{\n  \"protocol\": \"apm2_agent_exit\",\n  \"notes\": \"a { b } \\\" c\"\n}";
-  const std::string claude = "{\"type\":\"result\",\"result\":" + quoted("Done.\n\n" + kSignal) + "}\n";
-  const std::string assistant = R"({"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":)" + quoted("I am done.\n" + kSignal) + "}]}}\n";
-  const std::string subagent = R"({"type":"assistant","parent_tool_use_id":"t1","message":{"role":"assistant","content":[{"type":"text","text":)" + quoted(kOther) + "}]}}\n";
-  const std::string user = R"({"type":"user","message":{"role":"user","content":[{"type":"text","text":)" + quoted(kOther) + "}]}}\n";
-  const std::string codex = R"({"type":"item.completed","item":{"id":"i1","type":"agent_message","text":)" + quoted(kSignal) + "}}\n";
-  const std::string codex_tool = R"({"type":"item.completed","item":{"id":"i2","type":"command_execution","text":)" + quoted(kOther) + "}}\n";
+  const std::string claude = "{\"type\":\"result\",\"result\":" + as_json("Done.\n\n" + kSignal) + "}\n";
+  const std::string assistant = R"({"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":)" + as_json("I am done.\n" + kSignal) + "}]}}\n";
+  const std::string subagent = R"({"type":"assistant","parent_tool_use_id":"t1","message":{"role":"assistant","content":[{"type":"text","text":)" + as_json(kOther) + "}]}}\n";
+  const std::string user = R"({"type":"user","message":{"role":"user","content":[{"type":"text","text":)" + as_json(kOther) + "}]}}\n";
+  const std::string codex = R"({"type":"item.completed","item":{"id":"i1","type":"agent_message","text":)" + as_json(kSignal) + "}}\n";
+  const std::string codex_tool = R"({"type":"item.completed","item":{"id":"i2","type":"command_execution","text":)" + as_json(kOther) + "}}\n";
   const std::string silent = "{\"type\":\"result\",\"result\":\"nothing to hand over\"}\n";
   return {
       {"indented", "   \t" + kSignal + "  \n", kSignal},
@@ -99,7 +99,7 @@ TEST(locate, any_dialect_in_any_output) {
   EXPECT_FALSE(located(block, Dialect::AgentExit));
   EXPECT_EQ(located("log\n```json\n{\"uai_version\":\"1.0\"}\n```\n")->dialect, Dialect::Uaix);
   EXPECT_EQ(located("log\n{\"task_slug\":\"a-20261115\"}\n")->dialect, Dialect::HandoffSpec);
-  EXPECT_EQ(located("{\"type\":\"result\",\"result\":" + quoted(block) + "}\n")->document, "{\"agent_status\":{}}\n");
+  EXPECT_EQ(located("{\"type\":\"result\",\"result\":" + as_json(block) + "}\n")->document, "{\"agent_status\":{}}\n");
   EXPECT_FALSE(located("nothing here\n"));
 }
 

@@ -18,6 +18,15 @@ constexpr std::size_t kJsonDepthMax = 512;
 // Members of one object or elements of one array; bounds the table that looks for duplicate keys.
 constexpr std::size_t kJsonMembersMax = 1u << 20;
 
+// How deep JSON that is only followed, not kept, may nest: one byte is remembered for each level.
+constexpr std::size_t kJsonTrackedDepthMax = 65'536;
+
+// --- diagnostics ----------------------------------------------------------------------------------------------------
+
+// Findings of one document that are reported. Whoever has more of them mends these first; and finding the place of each
+// takes a walk, so that a small document made of nothing but faults would cost seconds.
+constexpr std::size_t kDiagnosticsMax = 256;
+
 // --- agent-exit -----------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kExitSignalBytesMax = 65'536;      // stated by the format; also the largest candidate a scan keeps

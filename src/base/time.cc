@@ -42,8 +42,13 @@ Time clamped(std::int64_t seconds, std::int64_t nanoseconds) {
 // The zone part of a timestamp: `Z`, an offset, or nothing.
 bool is_foreign_zone(std::string_view zone) {
   if (zone.empty()) return true;
-  return zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' && digits(zone, 1, 2) >= 0 &&
-         digits(zone, 1, 2) <= 23 && digits(zone, 4, 2) >= 0 && digits(zone, 4, 2) <= 59;
+  if (zone[0] != '+' && zone[0] != '-') return false;
+  const int hours = digits(zone, 1, 2);
+  if (hours < 0 || hours > 23) return false;
+  if (zone.size() == 3) return true;
+  const std::size_t at = zone[3] == ':' ? 4 : 3;
+  const int minutes = digits(zone, at, 2);
+  return zone.size() == at + 2 && minutes >= 0 && minutes <= 59;
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checker/checker.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/limits.h"
+#include "dialects/agent_contract/block.h"
 #include "dialects/agent_contract/contract.h"
 #include "dialects/agent_exit/signal.h"
 #include "json/parse.h"
@@ -27,6 +31,7 @@ std::optional<Dialect> guess_by_keys(std::string_view text) {
   const auto has = [&](std::string_view key) { return text.find(key) != std::string_view::npos; };
   if (has("\"uai_version\"") || has("\"uai.agent.")) return Dialect::Uaix;
   if (has("apm2_agent_exit") || has("\"phase_completed\"") || has("\"exit_reason\"")) return Dialect::AgentExit;
+  if (has(agent_contract::kTag) || has("\"agent_status\"")) return Dialect::AgentContract;
   if (has("\"task_slug\"") || has("\"operator_approval\"")) return Dialect::HandoffSpec;
   return std::nullopt;
 }
@@ -81,6 +86,11 @@ std::optional<Dialect> recognise_document(std::string_view text) {
   return document && document->root().is_object() ? recognise_object(document->root()) : std::nullopt;
 }
 
+void finish(Report& report, const Options& options) {
+  if (options.strict) make_strict(report.diagnostics);
+  if (!report.valid()) report.handoff.reset(), report.resolved.reset();
+}
+
 void check_as(Dialect dialect, std::string_view text, const Options& options, Report& report) {
   switch (dialect) {
     case Dialect::AgentExit: check_agent_exit(text, report); break;
@@ -104,33 +114,37 @@ Report check_located(Locator::Located located, const Options& options) {
     if (located.first_line == 0) diagnostic.place.line = diagnostic.place.column = 0;
     else if (diagnostic.place.line > 0) diagnostic.place.line += located.first_line - shift;
   }
-  for (Diagnostic& warning : located.warnings) {
-    if (out.dialect == Dialect::AgentContract) out.warnings.push_back(agent_contract::wire_name(warning));
-    out.diagnostics.push_back(std::move(warning));
-  }
-  if (options.strict) make_strict(out.diagnostics);
-  if (!out.valid()) out.handoff.reset(), out.resolved.reset();
+  std::move(located.warnings.begin(), located.warnings.end(), std::back_inserter(out.diagnostics));
+  finish(out, options);
   return out;
 }
 
 Report check(std::string_view text, const Options& options) {
   Report out;
   out.dialect = options.dialect ? options.dialect : recognise_document(text);
-  // Prose around a block is part of the message: the block's own check finds it and counts lines in the message.
-  if (!out.dialect && agent_contract::recognise_text(text)) out.dialect = Dialect::AgentContract;
-  if (!out.dialect) {
-    Locator locator(std::nullopt);
+  if (!out.dialect || out.dialect == Dialect::AgentContract) {
+    // A contract is a message with a block in it; everything else that is not one JSON object is an output to search.
+    Locator locator(options.dialect);
     locator.feed(text);
-    if (auto located = locator.end()) return check_located(std::move(*located), options);
-    out.dialect = guess_by_keys(text);
+    auto located = locator.end();
+    const bool block_in_text = located && located->dialect == Dialect::AgentContract && located->first_line != 0;
+    if (located && !block_in_text) return check_located(std::move(*located), options);
+    if (block_in_text) {
+      // Prose around the block is part of the message: the whole is checked, and lines are counted in it.
+      out.dialect = Dialect::AgentContract;
+      check_as(*out.dialect, text, options, out);
+      std::move(located->warnings.begin(), located->warnings.end(), std::back_inserter(out.diagnostics));
+      finish(out, options);
+      return out;
+    }
+    if (!out.dialect) out.dialect = guess_by_keys(text);
   }
   if (!out.dialect) {
     out.diagnostics.push_back(report(Code::DIALECT_UNKNOWN, {}));
     return out;
   }
   check_as(*out.dialect, text, options, out);
-  if (options.strict) make_strict(out.diagnostics);
-  if (!out.valid()) out.handoff.reset(), out.resolved.reset();
+  finish(out, options);
   return out;
 }
 

@@ -36,6 +36,37 @@ transcript::Wanted wanted(std::optional<Dialect> dialect) {
   return is_any;
 }
 
+Diagnostic ambiguous(Dialect dialect, std::string_view problem) {
+  const Code code = dialect == Dialect::AgentExit       ? Code::EXIT_AMBIGUOUS
+                    : dialect == Dialect::AgentContract ? Code::HANDOFF_AMBIGUOUS
+                                                        : Code::LOCATE_AMBIGUOUS;
+  return report(code, {}, {{"problem", problem}});
+}
+
+// `Find` is a block or an object found: what makes either less than clear is the same.
+template <class Find>
+void warn(Locator::Located& located, const Find& find) {
+  if (find.differs_from_earlier) located.warnings.push_back(ambiguous(located.dialect, "the output holds several handoffs that differ"));
+  else if (find.text_after) located.warnings.push_back(ambiguous(located.dialect, "text follows the handoff"));
+}
+
+Locator::Located from_block(const agent_contract::BlockFinder::Block& block, bool in_message) {
+  Locator::Located located{Dialect::AgentContract, block.body, in_message ? 0 : block.line, {}};
+  warn(located, block);
+  return located;
+}
+
+Locator::Located from_object(const transcript::OutputScanner::Found& found, std::optional<Dialect> wanted) {
+  const auto& object = found.object;
+  const Dialect dialect = wanted                               ? *wanted
+                          : agent_exit::is_signal(object.text) ? Dialect::AgentExit
+                          : is_packet(object.text)             ? Dialect::Uaix
+                                                               : Dialect::HandoffSpec;
+  Locator::Located located{dialect, object.text, found.in_message ? 0 : object.line, {}};
+  warn(located, object);
+  return located;
+}
+
 }  // namespace
 
 Locator::Locator(std::optional<Dialect> dialect)
@@ -52,23 +83,13 @@ void Locator::feed(std::string_view bytes) {
 std::optional<Locator::Located> Locator::end() {
   if (look_for_blocks_) blocks_.end();
   if (look_for_objects_) objects_.end();
-  if (const auto& block = blocks_.found()) {
-    Located located{Dialect::AgentContract, block->body, blocks_.in_message() ? 0 : block->line, {}};
-    const auto warn = [&](std::string_view problem) { located.warnings.push_back(report(Code::HANDOFF_AMBIGUOUS, {}, {{"problem", problem}})); };
-    if (block->differs_from_earlier) warn("the output holds several contract blocks that differ");
-    else if (block->text_after) warn("text follows the contract block");
-    return located;
-  }
-  if (!objects_.found()) return std::nullopt;
-  const auto& object = objects_.found()->object;
-  const Dialect dialect = dialect_                             ? *dialect_
-                          : agent_exit::is_signal(object.text) ? Dialect::AgentExit
-                          : is_packet(object.text)             ? Dialect::Uaix
-                                                               : Dialect::HandoffSpec;
-  Located located{dialect, object.text, objects_.found()->in_message ? 0 : object.line, {}};
-  const auto warn = [&](std::string_view problem) { located.warnings.push_back(report(Code::EXIT_AMBIGUOUS, {}, {{"problem", problem}})); };
-  if (object.differs_from_earlier) warn("the output holds several handoffs that differ");
-  else if (object.text_after) warn("text follows the handoff");
+  const auto& block = blocks_.found();
+  const auto& object = objects_.found();
+  if (!block && !object) return std::nullopt;
+  // Of a block and an object the later one wins. In one and the same message the block does: nobody writes one by accident.
+  const bool takes_block = block && (!object || blocks_.position() >= object->position);
+  Located located = takes_block ? from_block(*block, blocks_.in_message()) : from_object(*object, dialect_);
+  if (block && object) located.warnings.push_back(ambiguous(located.dialect, "the output holds handoffs of two dialects"));
   return located;
 }
 

@@ -16,7 +16,7 @@ namespace baton::checker {
 
 class Locator {
  public:
-  // Nothing: any dialect; a contract block is preferred to an object, because nobody writes one by accident.
+  // Nothing: any dialect, whichever comes last.
   explicit Locator(std::optional<Dialect> dialect);
 
   void feed(std::string_view bytes);

@@ -5,7 +5,7 @@ namespace baton::checker {
 namespace {
 
 bool read_strings(json::Node node, std::vector<std::string>& out) {
-  if (!node) return true;
+  if (!node || node.is_null()) return true;
   if (!node.is_array()) return false;
   for (const json::Node element : node.elements()) {
     if (!element.is_string()) return false;
@@ -15,7 +15,7 @@ bool read_strings(json::Node node, std::vector<std::string>& out) {
 }
 
 bool read_boolean(json::Node node, bool& out) {
-  if (!node) return true;
+  if (!node || node.is_null()) return true;
   if (!node.is_boolean()) return false;
   out = node.boolean();
   return true;
@@ -45,18 +45,19 @@ std::optional<std::string> read_options(json::Node line, Options& options) {
       return "has an option that is not true or false";
     if (!read_strings(given_options["known_extensions"], options.known_extensions) || !read_strings(given_options["writable"], options.writable))
       return "has an option that is not a list of strings";
-    if (const json::Node profile = given_options["profile"]) {
+    if (const json::Node profile = given(given_options, "profile")) {
       const auto* found = profile.is_string() ? handoff_spec::find_profile(profile.string()) : nullptr;
       if (found == nullptr) return "names an unknown profile";
       options.profile = found;
     }
-    if (const json::Node dialect = given_options["dialect"]; dialect && !dialect.is_text("auto")) {
+    if (const json::Node dialect = given(given_options, "dialect"); dialect && !dialect.is_text("auto")) {
       options.dialect = dialect.is_string() ? find_dialect(dialect.string()) : std::nullopt;
       if (!options.dialect) return "names an unknown dialect";
     }
   }
   if (const json::Node state = given(line, "state")) {
     if (!state.is_object()) return "has a `state` that is not an object";
+    if (const json::Node seen = given(state, "seen"); seen && !seen.is_array()) return "has a `state.seen` that is not a list";
     for (const json::Node seen : state["seen"].elements()) {
       const auto text = [&](std::string_view name) { return seen[name].is_string() ? std::string(seen[name].string()) : std::string(); };
       options.seen.push_back({text("message_id"), text("source_id"), text("idempotency_key"), text("digest")});

@@ -51,8 +51,12 @@ int run(World& world, int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const CLI::App* shown = &app;
-    while (!shown->get_subcommands().empty()) shown = shown->get_subcommands().front();
-    world.print(shown == &app ? app.help() : shown->help());
+    std::string path;
+    while (!shown->get_subcommands().empty()) {
+      path += (path.empty() ? "" : " ") + shown->get_name();
+      shown = shown->get_subcommands().front();
+    }
+    world.print(shown == &app ? app.help() : shown->help(path));
     return world.flush() ? kYes : kCouldNot;
   } catch (const CLI::CallForVersion&) {
     world.print(std::string("baton ") + BATON_VERSION + "\n");

@@ -34,6 +34,7 @@ class Check {
     for (const std::string& list : arguments_.writable)
       for (const std::string_view name : split(list, ',')) options_.writable.emplace_back(name);
     if (!arguments_.envelope_file.empty() && !read_envelope()) return kCouldNot;
+    if (arguments_.batch && format_ != Format::Human && format_ != Format::Json) return could_not(world_, "--batch answers in JSON lines; it has no other format");
 
     const std::vector<std::string> files = arguments_.files.empty() ? std::vector<std::string>{"-"} : arguments_.files;
     for (const std::string& file : files) worst(arguments_.batch ? check_batch(file) : check_file(file));
@@ -74,7 +75,7 @@ class Check {
       case Format::Human: world_.print(render_human(shown, world_.colour)); break;
       case Format::Json: world_.print(render_json(shown)); break;
       case Format::Github: world_.print(render_github(shown.report.diagnostics, shown.source)); break;
-      case Format::Sarif: sarif_.emplace_back(shown.source, shown.report.diagnostics); break;
+      case Format::Sarif: sarif_.push_back({shown.source, std::string(text), shown.report.diagnostics}); break;
     }
     if (!shown.report.dialect) return kCouldNot;
     return shown.report.valid() ? kYes : kNo;
@@ -149,7 +150,7 @@ class Check {
   Format format_;
   checker::Options options_;
   std::optional<json::Document> envelope_;
-  std::vector<std::pair<std::string, std::vector<Diagnostic>>> sarif_;
+  std::vector<SarifDocument> sarif_;
   int status_ = kYes;
 };
 
@@ -164,7 +165,7 @@ void add_check(CLI::App& app, Action& chosen) {
   command->add_option("--format", arguments->format, "How to answer")->check(CLI::IsMember({"human", "json", "sarif", "github"}))->capture_default_str();
   command->add_option("--now", arguments->now, "Judge expiry at this UTC time instead of now");
   command->add_option("--input-envelope", arguments->envelope_file, "agent-contract: the INPUT envelope the agent was given, a JSON file");
-  command->add_option("--writable", arguments->writable, "agent-contract: context sections the agent may write (a,b,...)");
+  command->add_option("--writable", arguments->writable, "agent-contract: context sections the agent may write (a,b,...)")->allow_extra_args(false);
   command->add_option("--profile", arguments->profile, "handoff-spec: tool sets, defaults and caps")->check(CLI::IsMember({"default", "raxx"}))->capture_default_str();
   command->add_flag("--fixture", arguments->fixture, "uaix: accept the published fixture's placeholder checksum");
   command->add_flag("--strict", arguments->strict, "Warnings are errors");

@@ -41,12 +41,12 @@ std::string bash(const std::vector<Row>& rows) {
 std::string zsh(const std::vector<Row>& rows) {
   std::string out =
       "#compdef baton\n# zsh completion for baton; load with: source <(baton completion zsh)\n"
-      "_baton() {\n  local path= word\n  for word in \"${words[@]:1:$((CURRENT-2))}\"; do\n    [[ $word == -* ]] && continue\n    case \"${path:+$path }$word\" in\n";
+      "_baton() {\n  local chain= word\n  for word in \"${words[@]:1:$((CURRENT-2))}\"; do\n    [[ $word == -* ]] && continue\n    case \"${chain:+$chain }$word\" in\n";
   for (const Row& row : rows)
-    if (!row.path.empty()) out += "      ('" + row.path + "') path='" + row.path + "' ;;\n";
-  out += "    esac\n  done\n  local -a candidates\n  case \"$path\" in\n";
+    if (!row.path.empty()) out += "      ('" + row.path + "') chain='" + row.path + "' ;;\n";
+  out += "    esac\n  done\n  local -a candidates\n  case \"$chain\" in\n";
   for (const Row& row : rows) out += "    ('" + row.path + "') candidates=(" + join(row.words, " ") + ") ;;\n";
-  out += "  esac\n  compadd -a candidates\n  [[ -n $path ]] && _files\n}\ncompdef _baton baton\n";
+  out += "  esac\n  compadd -a candidates\n  [[ -n $chain ]] && _files\n}\ncompdef _baton baton\n";
   return out;
 }
 

@@ -12,16 +12,6 @@ struct Arguments {
   bool all = false;
 };
 
-// The catalogue's doubled braces are plain ones.
-std::string plain(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    out.push_back(text[i]);
-    if ((text[i] == '{' || text[i] == '}') && i + 1 < text.size() && text[i + 1] == text[i]) ++i;
-  }
-  return out;
-}
-
 std::string family_of(std::string_view code) { return std::string(code.substr(0, code.find('_'))); }
 
 std::string reference_page() {
@@ -38,7 +28,7 @@ std::string reference_page() {
       for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
       return text;
     };
-    out += "| `" + std::string(row.name) + "` | " + std::string(severity_name(row.severity)) + " | " + cell(plain(row.message)) + " | " + cell(plain(row.help)) + " |\n";
+    out += "| `" + std::string(row.name) + "` | " + std::string(severity_name(row.severity)) + " | " + cell(plain_pattern(row.message)) + " | " + cell(plain_pattern(row.help)) + " |\n";
   }
   return out;
 }
@@ -64,7 +54,7 @@ int explain(World& world, const Arguments& arguments) {
     const auto candidates = alike(name);
     return could_not(world, "there is no code `" + printable(arguments.code, 60) + "`" + (candidates.empty() ? "; `baton explain --all` lists them" : "; did you mean " + join(candidates, ", ") + "?"));
   }
-  world.print(std::string(row->name) + " (" + std::string(severity_name(row->severity)) + ")\n\n  " + plain(row->message) + "\n\n  What to do: " + plain(row->help) + "\n");
+  world.print(std::string(row->name) + " (" + std::string(severity_name(row->severity)) + ")\n\n  " + plain_pattern(row->message) + "\n\n  What to do: " + plain_pattern(row->help) + "\n");
   return kYes;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/render.h"
+#include "dialects/agent_contract/contract.h"
 
 namespace baton::cli {
 namespace {
@@ -24,8 +25,9 @@ int find(World& world, const Arguments& arguments) {
     return kNo;
   }
   world.print_error(render_human(located->warnings, source_name(arguments.file), {}, world.colour_errors));
-  world.print(located->document);
-  if (!located->document.ends_with('\n')) world.print("\n");
+  // A contract is printed in its fence: without it, it is none.
+  if (located->dialect == Dialect::AgentContract) world.print(agent_contract::in_fence(located->document));
+  else world.print(located->document + "\n");
   return kYes;
 }
 

@@ -19,7 +19,10 @@ class Source {
  public:
   static Result<Source> open(World& world, const std::string& path) {
     const std::string doing = "reading " + source_name(path);
-    if (path == "-") return Source(world.in(), false, doing);
+    if (path == "-") {
+      if (::isatty(world.in()) == 1) world.print_error("baton: reading from the terminal; end with Ctrl-D\n");
+      return Source(world.in(), false, doing);
+    }
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return failure(doing, std::strerror(errno));
     struct stat info {};

@@ -53,7 +53,7 @@ Window window_of(std::string_view line, std::size_t column) {
 }
 
 std::string place_text(std::string_view source, const Place& place) {
-  std::string out(source);
+  std::string out = printable(source, 200);
   if (place.line > 0) out += ":" + std::to_string(place.line) + ":" + std::to_string(std::max<std::size_t>(place.column, 1));
   if (!place.pointer.empty()) out += " (" + printable(place.pointer, 200) + ")";
   return out;
@@ -62,7 +62,7 @@ std::string place_text(std::string_view source, const Place& place) {
 void append_diagnostic(std::string& out, const Diagnostic& original, std::string_view source, std::string_view text, const Paint& paint) {
   const Diagnostic diagnostic = redacted(original);
   const bool error = diagnostic.severity == Severity::Error;
-  out += paint(error ? kRed : kYellow, error ? "Error:" : "Warning:") + " " + paint(kBold, diagnostic.message) + "\n";
+  out += paint(error ? kRed : kYellow, error ? "Error:" : "Warning:") + " " + paint(kBold, printable(diagnostic.message)) + "\n";
   out += "  " + std::string(info(diagnostic.code).name) + " at " + place_text(source, diagnostic.place) + "\n";
   const std::string_view line = diagnostic.place.line > 0 && diagnostic.place.column > 0 ? line_at(text, diagnostic.place.line) : std::string_view();
   // A line that holds a secret is not shown at all: a cut-out part of one could still tell.
@@ -86,6 +86,32 @@ std::string summary_of(const checker::Report& report) {
     if (expires != nullptr && expires->is_string()) out += ", expires " + expires->string();
   }
   return out;
+}
+
+// A path as a relative URI reference.
+std::string uri_of(std::string_view path) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  if (path == "<stdin>") return "stdin";
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_alphanumeric(c) || std::string_view("/._-~").find(c) != std::string_view::npos) {
+      out.push_back(c);
+    } else {
+      out += '%';
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    }
+  }
+  return out;
+}
+
+// SARIF counts columns in UTF-16 units; ours are bytes.
+std::size_t utf16_column(std::string_view line, std::size_t column) {
+  if (find_invalid_utf8(line) != line.size()) return std::max<std::size_t>(column, 1);
+  std::size_t units = 1;
+  for (std::size_t at = 0; at < line.size() && at + 1 < column;) units += next_character(line, at) > 0xffff ? 2 : 1;
+  return units;
 }
 
 // GitHub's escapes: of a message, and of a property in a command.
@@ -151,14 +177,18 @@ std::string render_human(const Shown& shown, bool colour) {
   std::string out = render_human(shown.report.diagnostics, shown.source, shown.text, colour);
   const std::string source = printable(shown.source, 200);
   if (!shown.report.dialect) return out + source + ": " + paint(kRed, "could not tell") + "\n";
-  if (shown.report.valid()) return out + source + ": " + paint(kGreen, "valid") + " (" + secrets::redact(summary_of(shown.report)) + ")\n";
+  if (shown.report.valid()) {
+    const std::size_t warnings = shown.report.diagnostics.size();
+    const std::string counted = warnings == 0 ? "" : warnings == 1 ? ", 1 warning" : ", " + std::to_string(warnings) + " warnings";
+    return out + source + ": " + paint(kGreen, "valid") + " (" + printable(secrets::redact(summary_of(shown.report))) + counted + ")\n";
+  }
   const auto errors = std::count_if(shown.report.diagnostics.begin(), shown.report.diagnostics.end(),
                                     [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::Error; });
   return out + source + ": " + paint(kRed, "not valid") + " (" + std::string(dialect_name(*shown.report.dialect)) + ", " + std::to_string(errors) +
          (errors == 1 ? " error)" : " errors)") + "\n";
 }
 
-std::string render_json(const Shown& shown) { return json::write(redacted(checker::to_json(shown.report, shown.source))) + "\n"; }
+std::string render_json(const Shown& shown) { return json::write(redacted(checker::to_json(shown.report, printable(shown.source)))) + "\n"; }
 
 std::string render_github(const std::vector<Diagnostic>& diagnostics, std::string_view source) {
   std::string out;
@@ -171,7 +201,7 @@ std::string render_github(const std::vector<Diagnostic>& diagnostics, std::strin
   return out;
 }
 
-std::string render_sarif(const std::vector<std::pair<std::string, std::vector<Diagnostic>>>& documents) {
+std::string render_sarif(const std::vector<SarifDocument>& documents) {
   using json::Value;
   const auto object = [](std::initializer_list<std::pair<std::string_view, Value>> members) {
     Value out = Value::object();
@@ -183,21 +213,21 @@ std::string render_sarif(const std::vector<std::pair<std::string, std::vector<Di
   Value rules = Value::array();
   std::vector<Code> listed;
   Value results = Value::array();
-  for (const auto& [source, diagnostics] : documents) {
+  for (const auto& [source, text, diagnostics] : documents) {
     for (const Diagnostic& original : diagnostics) {
       const Diagnostic diagnostic = redacted(original);
       auto at = std::find(listed.begin(), listed.end(), diagnostic.code);
       if (at == listed.end()) {
         const CodeInfo& row = info(diagnostic.code);
         rules.push(object({{"id", row.name},
-                           {"shortDescription", message(row.message)},
-                           {"help", message(row.help)},
+                           {"shortDescription", message(plain_pattern(row.message))},
+                           {"help", message(plain_pattern(row.help))},
                            {"defaultConfiguration", object({{"level", severity_name(row.severity)}})}}));
         at = listed.insert(listed.end(), diagnostic.code);
       }
-      Value physical = object({{"artifactLocation", object({{"uri", source}})}});
+      Value physical = object({{"artifactLocation", object({{"uri", uri_of(source)}})}});
       if (diagnostic.place.line > 0)
-        physical.set("region", object({{"startLine", diagnostic.place.line}, {"startColumn", std::max<std::size_t>(diagnostic.place.column, 1)}}));
+        physical.set("region", object({{"startLine", diagnostic.place.line}, {"startColumn", utf16_column(line_at(text, diagnostic.place.line), diagnostic.place.column)}}));
       Value location = object({{"physicalLocation", physical}});
       if (!diagnostic.place.pointer.empty())
         location.set("logicalLocations", Value::Array{object({{"fullyQualifiedName", diagnostic.place.pointer}})});

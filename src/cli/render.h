@@ -31,8 +31,12 @@ std::string render_human(const std::vector<Diagnostic>& diagnostics, std::string
 std::string render_json(const Shown& shown);  // one line
 std::string render_github(const std::vector<Diagnostic>& diagnostics, std::string_view source);
 
+struct SarifDocument {
+  std::string source, text;  // the text to count columns in
+  std::vector<Diagnostic> diagnostics;
+};
 // One SARIF 2.1.0 log over all documents.
-std::string render_sarif(const std::vector<std::pair<std::string, std::vector<Diagnostic>>>& documents);
+std::string render_sarif(const std::vector<SarifDocument>& documents);
 
 // Takes secrets out of a diagnostic's texts.
 Diagnostic redacted(Diagnostic diagnostic);

@@ -65,24 +65,22 @@ int create(World& world, const Arguments& arguments) {
       return could_not(world, "--set takes /path=value, a JSON Pointer into the packet, not `" + item + "`");
   }
   // What one member says of another need not be said twice.
-  follow(packet, "/target/id", "/body/target_agent_id");
+  if (uaix::body_has(profile, "target_agent_id")) follow(packet, "/target/id", "/body/target_agent_id");
   follow(packet, "/source/id", "/provenance/agent_id");
   follow(packet, "/body/task_id", "/delivery/task_ref");
-  follow(packet, "/delivery/task_ref", "/body/task_id");
-  if (profile != uaix::kHandoffProfile) {
-    json::Value* body = packet.find("body");
-    if (body != nullptr && body->is_object()) {
-      body->erase("target_agent_id");
-      if (profile == uaix::kBlockerProfile) body->erase("task_id");
-    }
-  }
+  if (uaix::body_has(profile, "task_id")) follow(packet, "/delivery/task_ref", "/body/task_id");
+  follow(packet, "/conversation/sequence", "/delivery/sequence");
+  follow(packet, "/delivery/sequence", "/conversation/sequence");
+  for (const std::string_view place : {"/conversation/sequence", "/delivery/sequence"})
+    if (packet.find_at(place) == nullptr) packet.set_at(place, 0);
   if (auto sealed = uaix::seal(packet)) packet = std::move(*sealed);
   const std::string text = json::write_pretty(packet) + "\n";
   uaix::Options options{.now = *now, .fixture = false, .known_extensions = {}, .seen = nullptr};
-  const uaix::Checked checked = uaix::check(text, options);
+  uaix::Checked checked = uaix::check(text, options);
   if (!checked.valid()) {
+    for (Diagnostic& diagnostic : checked.diagnostics) diagnostic.place.line = diagnostic.place.column = 0;  // of a text nobody has seen
     world.print_error(render_human(checked.diagnostics, "the new packet", {}, world.colour_errors));
-    return could_not(world, "the packet is not complete: supply what is missing with --set /path=value or --with FILE"), kNo;
+    return could_not(world, "no packet was made: supply what is missing, mend what is wrong, with --set /path=value or --with FILE"), kNo;
   }
   world.print(text);
   return kYes;
@@ -92,7 +90,7 @@ int seal(World& world, const Arguments& arguments) {
   const auto packet = read_object(world, arguments.file);
   if (!packet) return kCouldNot;
   const auto sealed = uaix::seal(*packet);
-  if (!sealed) return could_not(world, source_name(arguments.file) + " has no `integrity` object to seal"), kNo;
+  if (!sealed) return could_not(world, source_name(arguments.file) + " cannot be sealed: it has no `integrity` object, or a number beyond doubles"), kNo;
   world.print(json::write_pretty(*sealed) + "\n");
   return kYes;
 }

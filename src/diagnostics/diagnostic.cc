@@ -8,11 +8,12 @@
 namespace baton {
 namespace {
 
-// Longer than any value a format fixes a text for, short enough to read.
-constexpr std::size_t kArgumentCharactersMax = 256;
+// The texts of agent-exit quote a value word for word; beyond this nobody reads it, and a message must not be a document.
+constexpr std::size_t kArgumentCharactersMax = 4096;
 
 // Only what would break the line is escaped: the texts of agent-exit quote the value as it is.
 std::string one_line(std::string_view text) {
+  if (find_invalid_utf8(text) != text.size()) return printable(text, kArgumentCharactersMax);
   std::string out;
   std::size_t shown = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -67,6 +68,15 @@ const CodeInfo* find_code(std::string_view name) {
   for (const CodeInfo& row : catalogue())
     if (row.name == name) return &row;
   return nullptr;
+}
+
+std::string plain_pattern(std::string_view pattern) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    out.push_back(pattern[i]);
+    if ((pattern[i] == '{' || pattern[i] == '}') && i + 1 < pattern.size() && pattern[i + 1] == pattern[i]) ++i;
+  }
+  return out;
 }
 
 std::string_view severity_name(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }

@@ -39,6 +39,9 @@ const std::vector<CodeInfo>& catalogue();
 const CodeInfo& info(Code code);
 const CodeInfo* find_code(std::string_view name);
 
+// A catalogue text for reading: its doubled braces are plain ones, arguments still stand in braces.
+std::string plain_pattern(std::string_view pattern);
+
 std::string_view severity_name(Severity severity);  // "error", "warning"
 
 // Where in an input: a JSON Pointer and, when the bytes are known, line and column (1-based; 0 is unknown).

@@ -32,7 +32,6 @@ NumberParts number_parts(std::string_view text) {
     for (; at < text.size(); ++at) {
       value = std::min<std::int64_t>(value * 10 + (text[at] - '0'), 10'000'000'000);
     }
-    parts.exponent_overflow = value > 999'999'999;
     point += negative ? -value : value;
   }
   const std::size_t leading = std::min(parts.digits.find_first_not_of('0'), parts.digits.size());
@@ -41,6 +40,7 @@ NumberParts number_parts(std::string_view text) {
   while (!parts.digits.empty() && parts.digits.back() == '0') parts.digits.pop_back();
   if (parts.digits.empty()) return {};  // zero, and minus zero, are one number
   parts.exponent = point;
+  parts.exponent_overflow = point - 1 > 999'999'999 || point - 1 < -999'999'999;
   return parts;
 }
 

@@ -95,7 +95,7 @@ class Document {
   std::string_view text() const { return text_; }
   // Did any string use a backslash? If not, the text itself holds every string's characters.
   bool has_escapes() const { return decoded_ != nullptr; }
-  // All strings that used one, unescaped, end to end.
+  // All strings that used one, unescaped, each with a line feed after it.
   std::string_view unescaped_strings() const { return decoded_ ? std::string_view(*decoded_) : std::string_view(); }
   bool is_ascii() const { return ascii_; }
   std::size_t node_count() const { return cell_count_; }

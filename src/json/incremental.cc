@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/incremental.h"
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "json/scan.h"
 
@@ -100,7 +101,9 @@ void Tracker::take(char c) {
 }
 
 void Tracker::begin_value(char c) {
-  if (c == '{') {
+  if ((c == '{' || c == '[') && open_.size() >= limits::kJsonTrackedDepthMax) {
+    broken();
+  } else if (c == '{') {
     open_.push_back('{');
     expect_ = Expect::KeyOrEnd;
     event_ = Event::OpenedObject;

@@ -317,6 +317,7 @@ class Parser {
     }
     if (!end_of_string(q)) return false;
     add(Kind::String, start, out.size() - out_start);
+    out.push_back('\n');  // so that strings that stand end to end do not run into each other
     next_[-1].escaped = true;
     next_[-1].link = static_cast<std::uint32_t>(out_start);
     p = q + 1;

@@ -22,6 +22,7 @@ void ObjectScanner::feed(std::string_view bytes) {
       case In::LineStart: taken = feed_line_start(bytes); break;
       case In::Plain: taken = feed_plain(bytes); break;
       case In::Candidate: taken = feed_candidate(bytes); break;
+      case In::Fence: feed_fence(bytes.front()); break;
       case In::Tail: feed_tail(bytes.front()); break;
     }
     bytes.remove_prefix(taken);
@@ -36,11 +37,28 @@ std::size_t ObjectScanner::feed_line_start(std::string_view bytes) {
     took(c, true);
   } else if (c == '\n') {
     ++line_;
+  } else if (c == '`' || c == '~') {
+    in_ = In::Fence;
   } else if (!is_line_blank(c)) {
     in_ = In::Plain;
-    if (found_) found_->text_after = true;
+    text_follows();
   }
   return 1;
+}
+
+// A line of nothing but a fence belongs to the fence, not to the text.
+void ObjectScanner::feed_fence(char c) {
+  if (c == '\n') {
+    ++line_;
+    in_ = In::LineStart;
+  } else if (c != '`' && c != '~' && !is_line_blank(c)) {
+    in_ = In::Plain;
+    text_follows();
+  }
+}
+
+void ObjectScanner::text_follows() {
+  if (found_) found_->text_after = true;
 }
 
 // Nothing on the rest of such a line counts.
@@ -70,7 +88,8 @@ std::size_t ObjectScanner::feed_candidate(std::string_view bytes) {
   if (plain > 0) {
     buffer_.append(bytes, 0, plain);
     line_start_ = false;
-    if (inner_tail_) inner_tail_.reset();
+    inner_tail_.reset();
+    if (inner_ended_) inner_ended_->text_after = true;
     return plain;
   }
   if (room == 0) {
@@ -86,6 +105,7 @@ void ObjectScanner::took(char c, bool at_line_start) {
   tracker_.take(c);
   if (c == '\n') ++line_;
   if (tracker_.state() == json::Tracker::State::Broken) {
+    if (inner_ended_ && c != '\n') inner_ended_->text_after = true;
     drop_candidate();
     if (c == '\n') {
       in_ = In::LineStart;
@@ -94,12 +114,13 @@ void ObjectScanner::took(char c, bool at_line_start) {
       took(c, true);
     } else {
       in_ = In::Plain;
-      if (found_) found_->text_after = true;
+      text_follows();
     }
     return;
   }
   buffer_.push_back(c);
   line_start_ = c == '\n' || (at_line_start && is_line_blank(c));
+  if (inner_ended_ && c != '\n' && !is_line_blank(c)) inner_ended_->text_after = true;
   if (inner_tail_) {
     if (c == '\n') inner_ended_ = std::move(inner_tail_), inner_tail_.reset();
     else if (!is_line_blank(c)) inner_tail_.reset();
@@ -134,7 +155,7 @@ void ObjectScanner::shed_outermost() {
   if (inner_.empty()) {
     drop_candidate();
     in_ = In::Plain;
-    if (found_) found_->text_after = true;
+    text_follows();
     return;
   }
   head_ = inner_.front().start;
@@ -158,29 +179,29 @@ void ObjectScanner::feed_tail(char c) {
     ended_.reset();
     inner_ended_.reset();
     in_ = In::Plain;
-    if (found_) found_->text_after = true;
+    text_follows();
   }
 }
 
 void ObjectScanner::settle() {
   if (!ended_) return;
   if (wanted_(ended_->text)) remember(std::move(*ended_));
-  else if (found_) found_->text_after = true;
+  else text_follows();
   ended_.reset();
   inner_ended_.reset();  // it lies inside a complete object, so it does not stand alone
 }
 
 void ObjectScanner::remember(Ended ended) {
   const bool differs = found_ && (found_->differs_from_earlier || found_->text != ended.text);
-  found_ = Found{std::move(ended.text), ended.offset, ended.line, differs, false};
+  found_ = Found{std::move(ended.text), ended.offset, ended.line, differs, ended.text_after};
 }
 
 void ObjectScanner::end() {
   if (in_ == In::Tail) settle();
   if (in_ == In::Candidate) {
     if (inner_tail_) inner_ended_ = std::move(inner_tail_);
+    if (!inner_ended_) text_follows();
     drop_candidate();
-    if (found_ && position_ > 0 && found_->offset < buffer_start_) found_->text_after = true;
   }
   in_ = In::LineStart;
 }

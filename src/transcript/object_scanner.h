@@ -48,12 +48,15 @@ class ObjectScanner {
     std::string text;
     std::size_t offset;
     std::size_t line;
+    bool text_after = false;
   };
 
   std::size_t feed_line_start(std::string_view bytes);
   std::size_t feed_plain(std::string_view bytes);
   std::size_t feed_candidate(std::string_view bytes);
+  void feed_fence(char c);
   void feed_tail(char c);
+  void text_follows();
   void begin_candidate();
   void took(char c, bool at_line_start);
   void drop_candidate();
@@ -64,7 +67,7 @@ class ObjectScanner {
   std::size_t bytes_max_;
   Wanted wanted_;
 
-  enum class In { LineStart, Plain, Candidate, Tail };
+  enum class In { LineStart, Fence, Plain, Candidate, Tail };
   In in_ = In::LineStart;
   std::size_t position_ = 0;  // bytes fed so far
   std::size_t line_ = 1;      // of the byte at position_

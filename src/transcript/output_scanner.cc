@@ -3,23 +3,20 @@
 
 namespace baton::transcript {
 
-void OutputScanner::raw(std::string_view bytes) {
-  scanner_.feed(bytes);
-  position_ += bytes.size();
-}
+void OutputScanner::raw(std::string_view bytes) { scanner_.feed(bytes); }
 
-void OutputScanner::message_end() {
+void OutputScanner::message_end(std::size_t position) {
   message_scanner_.end();
   message_found_ = message_scanner_.found();
-  message_position_ = position_;
+  message_position_ = position;
 }
 
 void OutputScanner::end() {
   reader_.end();
   scanner_.end();
   const auto& plain = scanner_.found();
-  if (plain && (!message_found_ || plain->offset > message_position_)) found_ = Found{*plain, false};
-  else if (message_found_) found_ = Found{*message_found_, true};
+  if (plain && (!message_found_ || plain->offset > message_position_)) found_ = Found{*plain, false, plain->offset};
+  else if (message_found_) found_ = Found{*message_found_, true, message_position_};
 }
 
 }  // namespace baton::transcript

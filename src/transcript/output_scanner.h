@@ -22,6 +22,7 @@ class OutputScanner final : private Listener {
   struct Found {
     ObjectScanner::Found object;
     bool in_message = false;
+    std::size_t position = 0;  // in the output, of the object or of the message's line: to tell which of two is later
   };
   const std::optional<Found>& found() const { return found_; }
 
@@ -29,7 +30,7 @@ class OutputScanner final : private Listener {
   void raw(std::string_view bytes) override;
   void message_begin() override { message_scanner_ = empty_; }
   void message_text(std::string_view text) override { message_scanner_.feed(text); }
-  void message_end() override;
+  void message_end(std::size_t position) override;
 
   Reader reader_{*this};
   const ObjectScanner empty_;
@@ -37,7 +38,6 @@ class OutputScanner final : private Listener {
   ObjectScanner message_scanner_;
   std::optional<ObjectScanner::Found> message_found_;  // in the newest message
   std::size_t message_position_ = 0;             // in the output, where that message was
-  std::size_t position_ = 0;
   std::optional<Found> found_;
 };
 

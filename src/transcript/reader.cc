@@ -11,6 +11,8 @@ constexpr std::size_t kDepthWatched = 5;
 constexpr std::size_t kKeyBytesKept = 32;
 constexpr std::size_t kSlotBytesKept = 64;
 
+bool is_blank_byte(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 }  // namespace
 
 void Reader::feed(std::string_view bytes) {
@@ -24,25 +26,21 @@ void Reader::feed_events(std::string_view bytes) {
     const char c = bytes.front();
     if (in_ == In::LineStart) {
       if (c == '{') begin_event();
-      else if (c != ' ' && c != '\t' && c != '\r' && c != '\n') in_ = In::Plain;
+      else if (!is_blank_byte(c) && c != '\n') in_ = In::Plain;
     } else if (in_ == In::Plain) {
       const std::size_t end = bytes.find('\n');
-      if (end == std::string_view::npos) return;
-      in_ = In::LineStart;
-      taken = end + 1;
+      taken = end == std::string_view::npos ? bytes.size() : end + 1;
+      if (end != std::string_view::npos) in_ = In::LineStart;
+    } else if (in_ == In::Tail) {
+      if (c == '\n') event_ended();
+      else if (!is_blank_byte(c)) in_ = In::Plain;
     } else if (const std::size_t plain = tracker_.plain_prefix(bytes); plain > 0) {
-      const std::string_view text = bytes.substr(0, plain);
-      if (tracker_.is_key()) {
-        if (key_.size() <= kKeyBytesKept) key_ += text;
-      } else if (slot_ != Slot::None) {
-        if (scalar_.size() <= kSlotBytesKept) scalar_ += text;
-      } else if (channel_ != Channel::None) {
-        listener_.message_text(text);
-      }
+      take_text(bytes.substr(0, plain));
       taken = plain;
     } else {
       take(c);
     }
+    position_ += taken;
     bytes.remove_prefix(taken);
   }
 }
@@ -54,6 +52,7 @@ void Reader::begin_event() {
   slots_.fill({});
   slot_ = Slot::None;
   channel_ = event_channel_ = Channel::None;
+  reads_key_ = ambiguous_ = false;
   take('{');
 }
 
@@ -70,22 +69,28 @@ void Reader::take(char c) {
   } else if (tracker_.ended_string()) {
     string_ended();
   } else if (was_string) {
-    if (tracker_.is_key()) {
-      if (key_.size() <= kKeyBytesKept) key_.push_back(c);
-    } else if (slot_ != Slot::None) {
-      if (scalar_.size() <= kSlotBytesKept) scalar_.push_back(c);
-    } else if (channel_ != Channel::None) {
-      unescaped_.clear();
-      unescaper_.take(c, unescaped_);
-      if (!unescaped_.empty()) listener_.message_text(unescaped_);
-    }
+    take_text(std::string_view(&c, 1));
   } else if (tracker_.began_scalar() && tracker_.depth() <= kDepthWatched) {
     // Of numbers and literals only "not null" and "true" matter, and their first letter tells.
     const std::string at = path();
     if (at == "/parent_tool_use_id") slots_[static_cast<std::size_t>(Slot::ParentToolUseId)] = c == 'n' ? "" : "set";
     if (at == "/isSidechain") slots_[static_cast<std::size_t>(Slot::IsSidechain)] = c == 't' ? "set" : "";
   }
-  if (tracker_.state() == json::Tracker::State::Complete) event_ended();
+  if (tracker_.state() == json::Tracker::State::Complete) in_ = In::Tail;
+}
+
+// A stretch of the string being read, as it stands: escapes are resolved before it goes anywhere.
+void Reader::take_text(std::string_view raw) {
+  if (!reads_key_ && slot_ == Slot::None && channel_ == Channel::None) return;
+  unescaped_.clear();
+  for (const char c : raw) unescaper_.take(c, unescaped_);
+  if (reads_key_) {
+    if (key_.size() <= kKeyBytesKept) key_.append(unescaped_, 0, kKeyBytesKept + 1);
+  } else if (slot_ != Slot::None) {
+    if (scalar_.size() <= kSlotBytesKept) scalar_.append(unescaped_, 0, kSlotBytesKept + 1);
+  } else if (!unescaped_.empty()) {
+    listener_.message_text(unescaped_);
+  }
 }
 
 // The place of the value that begins now: keys of the open objects, `*` for an array.
@@ -98,6 +103,8 @@ std::string Reader::path() const {
 void Reader::string_began() {
   slot_ = Slot::None;
   channel_ = Channel::None;
+  unescaper_.reset();
+  reads_key_ = tracker_.is_key() && tracker_.depth() <= kDepthWatched;
   if (tracker_.is_key()) {
     key_.clear();
     return;
@@ -124,14 +131,17 @@ void Reader::string_began() {
   for (const auto& [place, channel] : kChannels)
     if (at == place) channel_ = channel;
   scalar_.clear();
+  if (slot_ != Slot::None) ambiguous_ |= !slots_[static_cast<std::size_t>(slot_)].empty();
   if (channel_ == Channel::None) return;
-  unescaper_.reset();
+  const bool in_list = channel_ == Channel::MessageText || channel_ == Channel::PayloadText;
+  ambiguous_ |= channel_ == event_channel_ && !in_list;
   if (channel_ != event_channel_) listener_.message_begin();
   else listener_.message_text("\n");  // the next block of the same message begins on a line of its own
   event_channel_ = channel_;
 }
 
 void Reader::string_ended() {
+  reads_key_ = false;
   if (tracker_.is_key()) {
     if (tracker_.depth() <= kDepthWatched && !keys_.empty()) keys_.back() = key_.size() <= kKeyBytesKept ? key_ : "?";
     return;
@@ -144,6 +154,7 @@ void Reader::string_ended() {
 
 bool Reader::is_message() const {
   const auto slot = [&](Slot which) -> const std::string& { return slots_[static_cast<std::size_t>(which)]; };
+  if (ambiguous_) return false;
   switch (event_channel_) {
     case Channel::None: return false;
     case Channel::Result: return slot(Slot::Type) == "result";
@@ -160,11 +171,12 @@ bool Reader::is_message() const {
 }
 
 void Reader::event_ended() {
-  if (is_message()) listener_.message_end();
-  in_ = In::Plain;
+  if (is_message()) listener_.message_end(position_);
+  in_ = In::LineStart;
 }
 
 void Reader::end() {
+  if (in_ == In::Tail) event_ended();
   in_ = In::LineStart;
 }
 

@@ -31,8 +31,8 @@ class Listener {
   // A message may have begun: forget what an earlier one that did not end handed on.
   virtual void message_begin() = 0;
   virtual void message_text(std::string_view text) = 0;
-  // It was one, and it is the newest.
-  virtual void message_end() = 0;
+  // It was one, and it is the newest. `position` is that of its line's end among all bytes.
+  virtual void message_end(std::size_t position) = 0;
 };
 
 class Reader {
@@ -50,6 +50,7 @@ class Reader {
   void feed_events(std::string_view bytes);
   void begin_event();
   void take(char c);
+  void take_text(std::string_view plain);
   void string_began();
   void string_ended();
   void event_ended();
@@ -57,13 +58,16 @@ class Reader {
   std::string path() const;
 
   Listener& listener_;
-  enum class In { LineStart, Plain, Event } in_ = In::LineStart;
+  enum class In { LineStart, Plain, Event, Tail } in_ = In::LineStart;
+  std::size_t position_ = 0;  // bytes read so far
+  bool ambiguous_ = false;    // a member that matters came twice: nobody's event
   json::Tracker tracker_;
   json::Unescaper unescaper_;
   std::string unescaped_;
   std::vector<std::string> keys_;  // the key each open object is at, for the outer few
   std::string key_;                // being read
   std::string scalar_;             // being read, for slots
+  bool reads_key_ = false;
   Slot slot_ = Slot::None;
   Channel channel_ = Channel::None;  // the string being read
   Channel event_channel_ = Channel::None;

@@ -13,7 +13,7 @@
 namespace baton::translate {
 namespace {
 
-constexpr std::size_t kContextSummaryBytesMax = 4000;
+constexpr std::size_t kContextSummaryCharactersMax = 4000;  // stated by the packet's format
 
 void narrowed(Draft& draft, std::string_view from, std::string_view to) {
   draft.diagnostics().push_back(report(Code::TRANSLATE_STATUS_NARROWED, {}, {{"from", from}, {"to", to}}));
@@ -46,6 +46,13 @@ void put_text(Draft& draft, Field field, std::string_view pointer, std::string t
   if (size <= bytes_max) draft.carried(field);
 }
 
+// The same where characters are counted.
+void put_summary(Draft& draft, Field field, std::string_view pointer, std::string text) {
+  std::size_t bytes = 0;
+  for (std::size_t characters = 0; bytes < text.size() && characters < kContextSummaryCharactersMax; ++characters) next_character(text, bytes);
+  put_text(draft, field, pointer, std::move(text), bytes);
+}
+
 // The phase, when Baton's own extension carries it.
 std::string phase_in_extension(const Handoff& source) {
   const json::Value* extensions = source.value(Field::extensions);
@@ -68,11 +75,17 @@ void map_to_agent_exit(Draft& draft) {
     if (source.outcome == Outcome::NeedsInput || source.outcome == Outcome::NeedsApproval) narrowed(draft, source.text(Field::status), "blocked");
     draft.put("/exit_reason", source.outcome == Outcome::Completed ? "completed" : "blocked");
     draft.carried(Field::status);
+    // One field for all that people should read: the summary written for them (or else the findings), and what is open
+    // unless the work is done.
     const bool told = !is_blank_text(source.text(Field::summary_for_people));
-    const bool gaps = source.outcome != Outcome::Completed && !as_strings(source.value(Field::open_gaps)).empty();
-    // One field for all that people should read: the summary written for them, or what is open, or the findings.
-    const Field field = told ? Field::summary_for_people : gaps ? Field::open_gaps : Field::summary;
-    put_text(draft, field, "/notes", join(as_strings(source.value(field)), "\n"), limits::kExitNotesBytesMax);
+    const auto gaps = as_strings(source.value(Field::open_gaps));
+    const bool open = source.outcome != Outcome::Completed && !gaps.empty();
+    std::vector<std::string> lines;
+    if (told || !open) lines = as_strings(source.value(told ? Field::summary_for_people : Field::summary));
+    if (open) lines.insert(lines.end(), gaps.begin(), gaps.end());
+    const std::string notes = join(lines, "\n");
+    if (told || !open) put_text(draft, told ? Field::summary_for_people : Field::summary, "/notes", notes, limits::kExitNotesBytesMax);
+    if (open) put_text(draft, Field::open_gaps, "/notes", notes, limits::kExitNotesBytesMax);
     return;
   }
   // A packet: that something is completed is never inferred from an offer.
@@ -165,7 +178,7 @@ void map_to_uaix(Draft& draft) {
   switch (source.dialect) {
     case Dialect::AgentExit: {
       draft.carry(Field::reason, "/body/handoff_reason");
-      put_text(draft, Field::summary, "/body/context_summary", std::string(source.text(Field::summary)), kContextSummaryBytesMax);
+      put_summary(draft, Field::summary, "/body/context_summary", std::string(source.text(Field::summary)));
       if (source.outcome != Outcome::Completed && !source.text(Field::summary).empty())
         draft.put("/body/blockers", json::Value::Array{source.text(Field::summary)});
       for (const Field field : {Field::evidence_bundle_ref, Field::pr_url})
@@ -183,7 +196,7 @@ void map_to_uaix(Draft& draft) {
       draft.carry(Field::next_action, "/body/exact_next_action");
       draft.carry_strings(Field::open_gaps, "/body/blockers");
       draft.carry_strings(Field::risks, "/body/risks");
-      put_text(draft, Field::summary, "/body/context_summary", join(as_strings(source.value(Field::summary)), "\n"), kContextSummaryBytesMax);
+      put_summary(draft, Field::summary, "/body/context_summary", join(as_strings(source.value(Field::summary)), "\n"));
       for (const Field field : {Field::patterns_checked, Field::files_checked, Field::commands_run, Field::summary, Field::verbatim_outputs, Field::verification}) {
         const json::Value* value = source.value(field);
         if (value == nullptr || (value->is_array() && value->elements().empty())) continue;

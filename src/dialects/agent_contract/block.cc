@@ -10,6 +10,8 @@ namespace {
 
 // Enough of a line to tell a fence: indentation, a generous run of backticks, the tag.
 constexpr std::size_t kLineBytesKept = 1024;
+// One byte more than a body may have, and its line end: enough to see that it is too large.
+constexpr std::size_t kBodyBytesKept = limits::kContractBytesMax + 3;
 
 bool is_blank_byte(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -42,7 +44,7 @@ void BlockFinder::feed(std::string_view bytes) {
     const std::size_t end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end == std::string_view::npos ? bytes.size() : end + 1);
     if (fence_is_ours_) {
-      const std::size_t room = limits::kContractBytesMax + 1 - std::min(open_.body.size(), limits::kContractBytesMax + 1);
+      const std::size_t room = kBodyBytesKept - std::min(open_.body.size(), kBodyBytesKept);
       open_.body.append(part, 0, room);
       open_.too_large |= part.size() > room;
     }
@@ -64,14 +66,13 @@ void BlockFinder::feed(std::string_view bytes) {
 void BlockFinder::line_ended() {
   if (fence_length_ == 0) {
     open_fence(line_);
-    if (last_ && fence_length_ == 0) {
-      last_->text_after |= cut_holds_text_ || !without_trailing_blanks(line_).empty();
-    } else if (last_ && !fence_is_ours_) {
-      last_->text_after = true;
-    }
+    if (last_) last_->text_after |= fence_length_ != 0 || cut_holds_text_ || !without_trailing_blanks(line_).empty();
   } else if (closes_fence(line_)) {
     if (fence_is_ours_) {
       open_.body.resize(std::min(open_.body.size(), body_before_line_));
+      // The line end before the closing fence belongs to the fence.
+      if (open_.body.ends_with('\n')) open_.body.pop_back();
+      if (open_.body.ends_with('\r')) open_.body.pop_back();
       open_.too_large = open_.body.size() > limits::kContractBytesMax;
       open_.differs_from_earlier = last_ && (last_->differs_from_earlier || last_->body != open_.body);
       last_ = std::move(open_);
@@ -81,7 +82,7 @@ void BlockFinder::line_ended() {
     fence_is_ours_ = false;
     open_ = {};
   }
-  body_before_line_ = open_.too_large ? limits::kContractBytesMax + 1 : open_.body.size();
+  body_before_line_ = open_.body.size();
   line_.clear();
   line_cut_ = cut_holds_backtick_ = cut_holds_text_ = false;
   ++line_number_;

@@ -22,7 +22,7 @@ class BlockFinder {
   void end();
 
   struct Block {
-    std::string body;        // between the fences, every line with its end
+    std::string body;        // between the fences, without the last line's end
     std::size_t offset = 0;  // of the body's first byte in everything fed
     std::size_t line = 0;    // of the body's first line, from 1
     bool too_large = false;  // the body is beyond the format's limit, and cut

@@ -90,19 +90,23 @@ class Check {
     diagnostic.severity = list == List::Warning ? Severity::Warning : Severity::Error;
     auto& names = list == List::Missing ? out_.missing : list == List::Invalid ? out_.invalid : out_.warnings;
     names.push_back(wire_name(diagnostic));
-    out_.diagnostics.push_back(std::move(diagnostic));
+    if (!full()) out_.diagnostics.push_back(std::move(diagnostic));
   }
+
+  // The wire lists are complete; only so many of them become diagnostics with a place.
+  bool full() const { return out_.diagnostics.size() >= limits::kDiagnosticsMax; }
+  Place place(json::Node node) const { return full() ? Place{} : place_of(node); }
 
   void missing(Code code, json::Node parent, std::string_view member) {
     add(List::Missing, code, place_of_absent(parent, member), {{"problem", "is missing"}});
   }
   void wrong_type(Code code, json::Node node, std::string_view expected) {
     const std::string problem = "is " + std::string(json::kind_name(node.kind())) + ", expected " + std::string(expected);
-    add(List::Invalid, code, place_of(node), {{"problem", problem}}, "type");
+    add(List::Invalid, code, place(node), {{"problem", problem}}, "type");
   }
   void wrong_value(Code code, json::Node node) {
     const std::string problem = "is `" + shown(node) + "`";
-    add(List::Invalid, code, place_of(node), {{"problem", problem}}, shown(node));
+    add(List::Invalid, code, place(node), {{"problem", problem}}, shown(node));
   }
 
   void check_status() {
@@ -159,7 +163,7 @@ class Check {
     } else if (!verification["result"].is_text("pass")) {
       const json::Node result = verification["result"];
       add(List::Invalid, Code::HANDOFF_VERIFICATION_RESULT_MUST_BE_PASS,
-          result ? place_of(result) : place_of_absent(verification, "result"));
+          result ? place(result) : place_of_absent(verification, "result"));
     }
   }
 
@@ -193,7 +197,7 @@ class Check {
             std::string(name));
     const json::Node risk = approval["risk_level"];
     if (!is_nothing(risk) && !is_one_of(risk, kRiskLevels))
-      add(List::Warning, Code::HANDOFF_APPROVAL_REQUEST_INVALID_RISK_LEVEL, place_of(risk), {{"value", shown(risk)}}, shown(risk));
+      add(List::Warning, Code::HANDOFF_APPROVAL_REQUEST_INVALID_RISK_LEVEL, place(risk), {{"value", shown(risk)}}, shown(risk));
   }
 
   void check_loop() {
@@ -201,7 +205,7 @@ class Check {
     if (!loop || loop.is_null()) return;
     const List list = complete() ? List::Invalid : List::Warning;
     const auto cannot = [&](json::Node node, std::string_view problem) {
-      add(list, Code::HANDOFF_LOOP_STATE, place_of(node), {{"problem", problem}}, "type");
+      add(list, Code::HANDOFF_LOOP_STATE, place(node), {{"problem", problem}}, "type");
     };
     if (!loop.is_object()) {
       cannot(loop, "is not an object");
@@ -220,7 +224,7 @@ class Check {
     const auto decimal = [&](std::size_t i) { return json::Decimal::from_number(numbers[i].number_text()); };
     if (!(decimal(0) < decimal(1)) || !(decimal(2) < decimal(3))) return;
     const auto text = [&](std::size_t i) { return std::string(numbers[i].number_text()); };
-    add(List::Invalid, Code::HANDOFF_LOOP_STATE_INCOMPLETE, place_of(loop),
+    add(List::Invalid, Code::HANDOFF_LOOP_STATE_INCOMPLETE, place(loop),
         {{"iteration", text(0)}, {"max", text(1)}, {"metric", text(2)}, {"threshold", text(3)}},
         "iteration=" + text(0) + "<max=" + text(1) + ",metric=" + text(2) + "<threshold=" + text(3));
   }
@@ -239,14 +243,14 @@ class Check {
     std::size_t index = 0;
     for (const json::Node entry : root_["update_contracts"].elements()) {
       if (!well_formed(entry))
-        add(List::Warning, Code::HANDOFF_UPDATE_CONTRACT_MALFORMED, place_of(entry), {{"index", std::to_string(index)}},
+        add(List::Warning, Code::HANDOFF_UPDATE_CONTRACT_MALFORMED, place(entry), {{"index", std::to_string(index)}},
             std::to_string(index));
       ++index;
     }
     for (const json::Node entry : root_["update_contracts"].elements()) {
       if (!well_formed(entry) || is_writable(entry["contract"].string())) continue;
       const std::string section(entry["contract"].string());
-      add(List::Warning, Code::HANDOFF_UPDATE_CONTRACT_NOT_WRITABLE, place_of(entry["contract"]), {{"section", section}}, section);
+      add(List::Warning, Code::HANDOFF_UPDATE_CONTRACT_NOT_WRITABLE, place(entry["contract"]), {{"section", section}}, section);
     }
   }
 
@@ -256,7 +260,7 @@ class Check {
       const std::string number = std::to_string(index++);
       const auto has_text = [&](std::string_view name) { return entry[name].is_string() && !is_blank_string(entry[name]); };
       if (!entry.is_object() || !has_text("description") || !has_text("body")) {
-        add(List::Warning, Code::HANDOFF_MEMORIALIZE_MALFORMED, place_of(entry), {{"index", number}}, number);
+        add(List::Warning, Code::HANDOFF_MEMORIALIZE_MALFORMED, place(entry), {{"index", number}}, number);
         continue;
       }
       check_memory_word(entry["type"], kMemoryTypes, Code::HANDOFF_MEMORIALIZE_TYPE);
@@ -266,13 +270,13 @@ class Check {
 
   void check_memory_word(json::Node word, const std::array<std::string_view, 3>& words, Code code) {
     if (!word || word.is_null() || is_one_of(word, words)) return;
-    add(List::Warning, code, place_of(word), {{"value", shown(word)}}, shown(word));
+    add(List::Warning, code, place(word), {{"value", shown(word)}}, shown(word));
   }
 
   void check_unknown() {
     for (const json::Member member : root_.members()) {
       if (std::find(kFields.begin(), kFields.end(), member.name()) != kFields.end()) continue;
-      add(List::Warning, Code::HANDOFF_UNKNOWN_FIELD, place_of(member.value), {{"field", member.name()}}, std::string(member.name()));
+      add(List::Warning, Code::HANDOFF_UNKNOWN_FIELD, place(member.value), {{"field", member.name()}}, std::string(member.name()));
     }
   }
 

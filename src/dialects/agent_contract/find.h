@@ -19,19 +19,22 @@ class OutputFinder final : private transcript::Listener {
     finder_.end();
   }
 
-  // After end(): the block of the last message, or else of the plain text.
+  // After end(): the newest of the last message's block and the plain text's.
   const std::optional<BlockFinder::Block>& found() const { return in_message() ? message_block_ : finder_.last(); }
-  bool in_message() const { return message_block_.has_value(); }
+  bool in_message() const { return message_block_ && !(finder_.last() && finder_.last()->offset > message_position_); }
   std::size_t complete_blocks() const { return in_message() ? message_blocks_ : finder_.complete_blocks(); }
+  // In the output, of the block or of the message's line: to tell which of two finds is later.
+  std::size_t position() const { return in_message() ? message_position_ : finder_.last() ? finder_.last()->offset : 0; }
 
  private:
   void raw(std::string_view bytes) override { finder_.feed(bytes); }
   void message_begin() override { message_finder_ = BlockFinder(); }
   void message_text(std::string_view text) override { message_finder_.feed(text); }
-  void message_end() override {
+  void message_end(std::size_t position) override {
     message_finder_.end();
     message_block_ = message_finder_.last();
     message_blocks_ = message_finder_.complete_blocks();
+    message_position_ = position;
   }
 
   transcript::Reader reader_{*this};
@@ -39,6 +42,7 @@ class OutputFinder final : private transcript::Listener {
   BlockFinder message_finder_;
   std::optional<BlockFinder::Block> message_block_;
   std::size_t message_blocks_ = 0;
+  std::size_t message_position_ = 0;
 };
 
 }  // namespace baton::agent_contract

@@ -61,22 +61,34 @@ json::Value merge_at(const json::Value& current, const json::Value& payload, con
   return out;
 }
 
-bool holds_ipv4_address(const std::string& text) {
-  static const RE2 kAddress(R"((?:^|[^0-9.])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(?:$|[^0-9./]|\.(?:$|[^0-9])))");
+bool is_address(int family, const std::string& text) {
+  in6_addr parsed{};  // room for either family
+  return inet_pton(family, text.c_str(), &parsed) == 1;
+}
+
+// A network in CIDR notation is a plan, not a state: it does not count.
+bool holds_address(const std::string& text) {
+  static const RE2 kIpv4(R"((?:^|[^0-9A-Za-z.])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(/[0-9]{1,2}(?:$|[^0-9]))?(?:$|[^0-9A-Za-z.]|\.(?:$|[^0-9])))");
+  static const RE2 kIpv6(R"((?:^|[^0-9A-Za-z:.])([0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)(/[0-9]{1,3})?)");
+  std::string address, network;
   re2::StringPiece rest(text);
-  std::string address;
-  in_addr parsed{};
-  while (RE2::FindAndConsume(&rest, kAddress, &address))
-    if (inet_pton(AF_INET, address.c_str(), &parsed) == 1) return true;
+  while (RE2::FindAndConsume(&rest, kIpv4, &address, &network))
+    if (network.empty() && is_address(AF_INET, address)) return true;
+  rest = text;
+  while (RE2::FindAndConsume(&rest, kIpv6, &address, &network))
+    if (network.empty() && is_address(AF_INET6, address)) return true;
   return false;
 }
 
 bool is_live_text(const std::string& text) {
-  static const RE2 kResource(R"((?:^|[^A-Za-z0-9-])(?:vpc|i|sg)-(?:[0-9a-f]{8}|[0-9a-f]{17})(?:$|[^A-Za-z0-9-]))");
+  // An id has a digit: "i-dead" is a word.
+  static const RE2 kResource(R"((?:^|[^A-Za-z0-9-])(?:vpc|i|sg)-([0-9a-f]{3,17})(?:$|[^A-Za-z0-9-]))");
   static const RE2 kBalancer(R"((?i)[a-z0-9-]+\.(?:elb\.[a-z0-9-]+\.amazonaws\.com|[a-z0-9-]+\.elb\.amazonaws\.com|cloudapp\.azure\.com|cloudapp\.net|lb\.appdomain\.cloud|bc\.googleusercontent\.com))");
-  in6_addr parsed{};
-  if (text.find(':') != std::string::npos && inet_pton(AF_INET6, text.c_str(), &parsed) == 1) return true;
-  return holds_ipv4_address(text) || RE2::PartialMatch(text, kResource) || RE2::PartialMatch(text, kBalancer);
+  re2::StringPiece rest(text);
+  std::string id;
+  while (RE2::FindAndConsume(&rest, kResource, &id))
+    if (id.find_first_of("0123456789") != std::string::npos) return true;
+  return holds_address(text) || RE2::PartialMatch(text, kBalancer);
 }
 
 void find_live_state(const json::Value& value, const std::string& pointer, std::vector<Diagnostic>& out) {

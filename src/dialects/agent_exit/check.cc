@@ -175,6 +175,7 @@ Checked check(std::string_view text) {
   for (const json::Member member : root.members()) {
     const auto names = [&](const Rule& rule) { return rule.field == member.name(); };
     if (std::any_of(kRules.begin(), kRules.end(), names)) continue;
+    if (checked.diagnostics.size() >= limits::kDiagnosticsMax) break;
     checked.diagnostics.push_back(report(Code::EXIT_FIELD_UNKNOWN, place_of(member.value), {{"field", member.name()}}));
   }
   if (checked.diagnostics.empty()) checked.signal = make_signal(root);

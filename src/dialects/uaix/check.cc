@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nine steps of checking a packet, in order.
 #include <algorithm>
+#include <cmath>
 
 #include "base/limits.h"
 #include "base/text.h"
@@ -45,7 +46,7 @@ class Check {
 
  private:
   void add(Code code, json::Node node, std::initializer_list<Argument> arguments = {}) {
-    out_.push_back(report(code, place_of(node), arguments));
+    if (out_.size() < limits::kDiagnosticsMax) out_.push_back(report(code, place_of(node), arguments));
   }
 
   bool is_profile(std::string_view name) const { return profile_ == name; }
@@ -130,7 +131,7 @@ class Check {
       check_text(node, node.string());
       if (look_for_secrets_ && key) check_assigned(key, node);
     }
-    for (const json::Node element : node.elements()) check_texts_in(element, key);
+    for (const json::Node element : node.elements()) check_texts_in(element, {});
     for (const json::Member member : node.members()) {
       check_text(member.value, member.name());
       check_texts_in(member.value, member.key);
@@ -180,7 +181,7 @@ class Check {
       const std::string_view text = node.number_text();
       if (text.size() < 15 && text.find_first_of("eE") == std::string_view::npos) continue;
       const json::Decimal value = json::Decimal::from_number(text), bound(limits::kUaixSafeInteger);
-      if ((json::is_integer(text) && (value > bound || value < -bound)) || !value.exact())
+      if ((json::is_integer(text) && (value > bound || value < -bound)) || !std::isfinite(json::to_double(text)))
         add(Code::UAIX_FIELD_RANGE, node, {{"expected", "a number that a double carries exactly; send larger ones as strings"}});
     }
   }

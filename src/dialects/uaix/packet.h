@@ -65,6 +65,9 @@ inline constexpr std::string_view kTaskStatusProfile = "uai.agent.task-status.v1
 inline constexpr std::string_view kWorkExtension = "urn:baton:ext:work";
 inline constexpr std::string_view kLabelsExtension = "urn:baton:ext:labels";
 
+// Does a body of this profile have that member?
+bool body_has(std::string_view profile, std::string_view member);
+
 // A packet of that profile with everything filled in that needs no knowledge: versions, fresh ids, times, empty lists,
 // algorithms. What is left for the author is absent, so that a check names it.
 json::Value skeleton(std::string_view profile, Time now, Random& random);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/ids.h"
 #include "dialects/uaix/packet.h"
+#include "dialects/uaix/schema.h"
 
 namespace baton::uaix {
 namespace {
@@ -8,6 +9,14 @@ namespace {
 constexpr std::int64_t kLifetimeSeconds = 24 * 3600;
 
 }  // namespace
+
+bool body_has(std::string_view profile, std::string_view member) {
+  const ObjectRule* rule = body_rule(profile);
+  if (rule == nullptr) return false;
+  for (const MemberRule& known : rule->members)
+    if (known.name == member) return true;
+  return false;
+}
 
 json::Value skeleton(std::string_view profile, Time now, Random& random) {
   using json::Value;
@@ -22,7 +31,6 @@ json::Value skeleton(std::string_view profile, Time now, Random& random) {
   conversation.set("conversation_id", mint_id("conv_", random));
   conversation.set("turn_id", "turn_1");
   conversation.set("correlation_id", mint_id("corr_", random));
-  conversation.set("sequence", 0);
   packet.set("conversation", std::move(conversation));
 
   Value delivery = Value::object();
@@ -33,7 +41,6 @@ json::Value skeleton(std::string_view profile, Time now, Random& random) {
   delivery.set("ack_required", profile == kHandoffProfile);
   delivery.set("idempotency_key", mint_id("idem_", random));
   delivery.set("retry_count", 0);
-  delivery.set("sequence", 0);
   delivery.set("lifecycle", "draft");
   delivery.set("timeout_ms", 300'000);
   Value answer = Value::object();

@@ -370,6 +370,7 @@ class ObjectCheck {
   ObjectCheck(const ObjectRule& rule, std::vector<Diagnostic>& out) : rule_(rule), out_(out) {}
 
   void run(json::Node object) {
+    if (full()) return;
     std::uint32_t seen = 0;
     static_assert(std::size(kDeliveryMembers) <= 32);
     std::size_t expected = 0;  // members mostly come in the table's order: look there first
@@ -379,6 +380,7 @@ class ObjectCheck {
       if (index >= rule_.members.size() || rule_.members[index].name != name) {
         for (index = 0; index < rule_.members.size() && rule_.members[index].name != name;) ++index;
       }
+      if (full()) return;
       if (index == rule_.members.size()) {
         out_.push_back(report(Code::UAIX_FIELD_UNDECLARED, place_of(member.value), {{"field", name}}));
         continue;
@@ -400,6 +402,8 @@ class ObjectCheck {
   }
 
  private:
+  bool full() const { return out_.size() >= limits::kDiagnosticsMax; }
+
   // Everything wrong with a member of source or target is the same code; elsewhere the code says what is wrong.
   void add(Code code, json::Node node, std::string problem, std::initializer_list<Argument> arguments) {
     if (rule_.is_party) code = Code::UAIX_IDENTITY_MALFORMED;
@@ -469,7 +473,9 @@ class ObjectCheck {
   void check_list(json::Node node, const MemberRule& rule) {
     if (node.size() > static_cast<std::size_t>(rule.max))
       add(Code::UAIX_FIELD_LENGTH, node, "the list has " + std::to_string(node.size()) + " items, at most " + std::to_string(rule.max) + " are taken", {});
+    std::size_t left = static_cast<std::size_t>(rule.max);  // what is beyond the limit is not looked at one by one
     for (const json::Node item : node.elements()) {
+      if (left-- == 0) break;
       if (rule.type == Type::Objects) {
         if (item.is_object()) check_object(item, *rule.object, out_);
         else add(Code::UAIX_FIELD_TYPE, item, "", {{"kind", json::kind_name(item.kind())}, {"expected", "an object"}});

@@ -61,19 +61,26 @@ std::vector<Span> matches(const RE2& pattern, std::string_view text) {
   return out;
 }
 
-// Is one of `left` within `distance` characters of one of `right`?
+// Is one of `left` within `distance` characters of one of `right`? Both are in order and do not overlap themselves, so one
+// walk along both sees every pair of neighbours, and only neighbours can be nearest.
 bool near(std::string_view text, const std::vector<Span>& left, const std::vector<Span>& right, std::size_t distance) {
-  for (const Span& a : left) {
-    for (const Span& b : right) {
-      const std::size_t from = std::min(a.end, b.end), to = std::max(a.begin, b.begin);
-      if (to <= from || count_characters(text.substr(from, to - from)) <= distance) return true;
-    }
+  const auto close = [&](const Span& before, const Span& after) {
+    if (after.begin <= before.end) return true;
+    const std::size_t bytes = after.begin - before.end;
+    // A character has at most four bytes: a gap that is far longer need not be counted.
+    return bytes <= 4 * distance && count_characters(text.substr(before.end, bytes)) <= distance;
+  };
+  std::size_t i = 0, j = 0;
+  while (i < left.size() && j < right.size()) {
+    const bool left_first = left[i].begin <= right[j].begin;
+    if (left_first ? close(left[i], right[j]) : close(right[j], left[i])) return true;
+    ++(left_first ? i : j);
   }
   return false;
 }
 
 constexpr char kNegators[] =
-    R"(\b(?:not|never|cannot|can't|no|nor|neither|none|without|doesn't|don't|didn't|isn't|aren't|won't|wouldn't|shouldn't|mustn't|n't)\b|n’t\b)";
+    R"(\b(?:not|never|cannot|no|nor|neither|none|without)\b|n['’]t\b)";
 
 // The words that every manner of unattended execution has one of.
 bool names_a_manner(std::string_view text) {
@@ -112,7 +119,7 @@ bool ends_with_folded(std::string_view text, std::string_view ending) {
 }
 
 bool is_private_host(std::string_view host) {
-  while (host.ends_with('.')) host.remove_suffix(1);
+  while (!host.empty() && !is_alphanumeric(host.back()) && host.back() != ']') host.remove_suffix(1);
   for (const std::string_view ending : {".internal", ".local", ".lan", ".corp", ".localhost"})
     if (ends_with_folded(host, ending)) return true;
   if (host.size() == 9 && ends_with_folded(host, "localhost")) return true;
@@ -140,7 +147,7 @@ bool claims_unsupported(std::string_view text) {
 
 bool holds_private_endpoint(std::string_view text) {
   if (text.find("://") == std::string_view::npos) return false;
-  static const RE2 kAddress(R"((?i)https?://(?:[^\s/?#@]*@)?(\[[0-9a-f:.]+\]|[^\s/?#:\[\]"'<>()]+))");
+  static const RE2 kAddress(R"((?i)https?://(?:[^\s/?#@]*@)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+))");
   re2::StringPiece rest(text.data(), text.size());
   std::string host;
   while (RE2::FindAndConsume(&rest, kAddress, &host))
@@ -183,10 +190,12 @@ bool confirms(std::string_view text, std::size_t at) {
   if (text[at] == ':') {  // "://": private only if the host begins like one, or ends like one
     if (!lower_at(at, "://")) return false;
     const std::size_t end = std::min(text.find_first_of(" \t\n\r/?#\"\\", at + 3), text.size());
-    std::string_view host = text.substr(at + 3, end - at - 3);
-    if (const auto user = host.rfind('@'); user != std::string_view::npos) host.remove_prefix(user + 1);
-    if (host.empty() || host[0] == '[' || is_digit(host[0])) return true;
-    return is_private_host(host.substr(0, host.find(':')));
+    std::string_view authority = text.substr(at + 3, end - at - 3);
+    if (authority.find('@') != std::string_view::npos) return true;
+    std::size_t size = 0;
+    while (size < authority.size() && (is_alphanumeric(authority[size]) || authority[size] == '.' || authority[size] == '-' || authority[size] == '_')) ++size;
+    const std::string_view host = authority.substr(0, size);
+    return host.empty() || is_digit(host[0]) || is_private_host(host);
   }
   if (is_digit(text[at])) return true;                                  // "1)": the end of a stack line
   if (text[at] == 'c') return at >= 4 && text.substr(at - 4).starts_with("panic: ");
