@@ -34,6 +34,8 @@ for name, data in inputs.items():
         statuses = (0, 1, 2) if command[0] == "json" and name in ("long string", "many keys", "huge number", "array", "number") else (1, 2)
         check(f"{' '.join(command)} < {name}", command, data, statuses)
 
+check("a million and one elements", ["json", "check"], b"[" + b"0," * (1 << 20) + b"0]", statuses=(1,), said="JSON_TOO_LARGE")
+
 with tempfile.TemporaryDirectory() as folder:
     check("a directory", ["check", folder], statuses=(2,), said="directory")
     check("no such file", ["check", os.path.join(folder, "none.json")], statuses=(2,), said="No such file")

@@ -29,7 +29,7 @@ std::set<std::string> words_in(const std::filesystem::path& folder, const std::s
 }
 
 TEST(catalogue, every_code_has_a_case) {
-  std::set<std::string> words = words_in(BATON_TESTS_DIR, {".jsonl", ".cc"});
+  std::set<std::string> words = words_in(BATON_TESTS_DIR, {".jsonl", ".cc", ".py"});
   words.merge(words_in(std::string(BATON_SOURCE_DIR) + "/cases", {".case"}));
   for (const CodeInfo& row : catalogue()) {
     const std::string name(row.name);

@@ -87,7 +87,7 @@ json::Value supplies_for(Dialect dialect) {
   switch (dialect) {
     case Dialect::AgentExit: return parsed(R"({"phase_completed":"REVIEW"})");
     case Dialect::AgentContract:
-      return parsed(R"({"agent_status":{"agent_id":"a1b2c3","pending_steps":[],"next_action":"go on"}})");
+      return parsed(R"({"agent_status":{"agent_id":"a1b2c3","pending_steps":[]}})");
     default:
       return parsed(R"({"source":{"type":"agent","id":"agt_a.one","label":"One","role":"worker","project":"demo"},
         "target":{"type":"agent","id":"agt_a.two","label":"Two","role":"worker","project":"demo"},
@@ -179,6 +179,7 @@ TEST(translate, a_supplied_member_never_overrides_the_source) {
   translate::Options options;
   options.to = Dialect::AgentContract;
   options.with = supplies_for(Dialect::AgentContract);
+  options.set.emplace_back("/agent_status/next_action", "go on");
   options.set.emplace_back("/agent_status/plan_status", "COMPLETE");
   const auto translation = translate::translate(exit_handoff(kBlocked), options);
   EXPECT_FALSE(translation.done());
@@ -190,6 +191,7 @@ TEST(translate, completed_never_becomes_complete_without_proof) {
   translate::Options options;
   options.to = Dialect::AgentContract;
   options.with = supplies_for(Dialect::AgentContract);
+  options.set.emplace_back("/agent_status/next_action", "go on");
   auto translation = translate::translate(completed, options);
   EXPECT_FALSE(translation.done());
   EXPECT_EQ(wire(translation)[1], "TRANSLATE_MISSING:/evidence_report/verification");
@@ -202,6 +204,7 @@ TEST(translate, strict_refuses_a_loss) {
   translate::Options options;
   options.to = Dialect::AgentContract;
   options.with = supplies_for(Dialect::AgentContract);
+  options.set.emplace_back("/agent_status/next_action", "go on");
   EXPECT_TRUE(translate::translate(exit_handoff(kBlocked), options).done());
   options.strict = true;
   EXPECT_FALSE(translate::translate(exit_handoff(kBlocked), options).done());

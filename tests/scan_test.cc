@@ -94,12 +94,12 @@ TEST(locate, any_dialect_in_any_output) {
   };
   const std::string block = "Work is done.\n\n```agent_contract_handoff\n{\"agent_status\":{}}\n```\n";
   EXPECT_EQ(located(block)->dialect, Dialect::AgentContract);
-  EXPECT_EQ(located(block)->document, "{\"agent_status\":{}}\n");
+  EXPECT_EQ(located(block)->document, "{\"agent_status\":{}}");
   EXPECT_EQ(located(block)->first_line, 4u);
   EXPECT_FALSE(located(block, Dialect::AgentExit));
   EXPECT_EQ(located("log\n```json\n{\"uai_version\":\"1.0\"}\n```\n")->dialect, Dialect::Uaix);
   EXPECT_EQ(located("log\n{\"task_slug\":\"a-20261115\"}\n")->dialect, Dialect::HandoffSpec);
-  EXPECT_EQ(located("{\"type\":\"result\",\"result\":" + as_json(block) + "}\n")->document, "{\"agent_status\":{}}\n");
+  EXPECT_EQ(located("{\"type\":\"result\",\"result\":" + as_json(block) + "}\n")->document, "{\"agent_status\":{}}");
   EXPECT_FALSE(located("nothing here\n"));
 }
 

@@ -68,7 +68,7 @@ bool has_controls(std::string_view text) {
 
 std::string_view approval_problem(std::string_view approval) {
   if (is_blank_text(approval)) return "is blank";
-  if (count_characters(approval) > limits::kSpecApprovalCharactersMax) return "is too long";
+  if (count_characters(trim(approval)) > limits::kSpecApprovalCharactersMax) return "is too long";
   if (has_controls(approval)) return "holds a control character";
   return "";
 }
