@@ -55,9 +55,18 @@ void require_stands_alone(const ObjectScanner::Found& found, std::string_view te
           "nothing stands before a signal on its line");
   require(is_blank_part(text.substr(end, line_end - end)), "nothing stands after a signal on its line");
   require(found.line == json::position_at(text, found.offset).line, "a signal's line is its line");
-  const bool text_after = text.find_first_not_of(" \t\r\n", end) != std::string_view::npos;
-  require(found.text_after == text_after, "text after a signal is noticed",
-          text_after ? "there is some" : "there is none");
+  // A line of nothing but fence marks is no text. Inside an object that broke, every byte after the signal is.
+  bool text_after = false;
+  for (std::size_t start = line_end; start < text.size();) {
+    const std::size_t next = std::min(text.find('\n', start), text.size());
+    std::string_view line = text.substr(start, next - start);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    const bool fence = line.starts_with('`') || line.starts_with('~');
+    text_after |= line.find_first_not_of(fence ? " \t\r`~" : " \t\r") != std::string_view::npos;
+    start = next + 1;
+  }
+  require(found.text_after || !text_after, "text after a signal is noticed");
+  require(!found.text_after || text.find_first_not_of(" \t\r\n", end) != std::string_view::npos, "text after a signal is there");
 }
 
 void run(std::uint8_t pieces, std::string_view text) {

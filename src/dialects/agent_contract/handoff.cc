@@ -74,8 +74,7 @@ std::string in_fence(std::string_view body) {
   std::size_t longest = 2, run = 0;
   for (const char c : body) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
   const std::string fence(longest + 1, '`');
-  const bool ends_line = body.empty() || body.ends_with('\n');
-  return fence + std::string(kTag) + "\n" + std::string(body) + (ends_line ? "" : "\n") + fence + "\n";
+  return fence + std::string(kTag) + "\n" + std::string(body) + "\n" + fence + "\n";
 }
 
 std::string write_block(const json::Value& contract) { return in_fence(json::write_pretty(contract)); }
