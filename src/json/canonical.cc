@@ -79,174 +79,197 @@ bool is_plain_integer(std::string_view text) {
   return true;
 }
 
-// Writes to the end of a string, through a pointer: room is made in large steps, and short texts are copied in blocks.
-class Sink {
+}  // namespace
+
+// Works on the document's cells, through a pointer into the output: room is made in large steps, texts that stand in the
+// document as they have to be written are copied in blocks, and an object costs no allocation.
+class CanonicalWriter {
  public:
-  explicit Sink(std::string& out) : out_(out), used_(out.size()) {}
-  ~Sink() { out_.resize(used_); }
-
-  void put(char c) {
-    ensure(1);
-    out_[used_++] = c;
-  }
-  void put(std::string_view text) {
-    ensure(text.size());
-    std::memcpy(out_.data() + used_, text.data(), text.size());
-    used_ += text.size();
-  }
-  // The same for a text after which at least 32 bytes can be read: no call for the short ones, which are most.
-  void put_readable(std::string_view text) {
-    ensure(text.size() + 32);
-    char* to = out_.data() + used_;
-    if (text.size() <= 32) {
-      const auto* from = reinterpret_cast<const __m128i*>(text.data());
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_loadu_si128(from));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to) + 1, _mm_loadu_si128(from + 1));
-    } else {
-      std::memcpy(to, text.data(), text.size());
-    }
-    used_ += text.size();
-  }
-  // For writers that append to a string of their own.
-  template <class Write>
-  void append(Write write) {
-    std::string piece;
-    write(piece);
-    put(piece);
-  }
-
- private:
-  void ensure(std::size_t more) {
-    if (out_.size() - used_ < more) out_.resize(std::max(out_.size() * 2, used_ + more + 4096));
-  }
-
-  std::string& out_;
-  std::size_t used_;
-};
-
-class Writer {
- public:
-  Writer(std::string& out, Numbers numbers, Node left_out, const Document& document)
-      : out_(out), numbers_(numbers), left_out_(left_out), text_(document.text()), ascii_(document.is_ascii() && !document.has_escapes()) {
+  CanonicalWriter(std::string& out, Numbers numbers, Node node, Node left_out)
+      : out_(out),
+        numbers_(numbers),
+        document_(*node.document()),
+        cells_(document_.cells_.get()),
+        left_out_(left_out.document() == node.document() ? cells_ + left_out.index() : nullptr),
+        text_(document_.text_.data()),
+        copied_in_blocks_(document_.text_.size() >= 32 ? document_.text_.size() - 32 : 0),
+        byte_order_(document_.ascii_ && !document_.has_escapes()) {
     members_.reserve(64);
+    const std::size_t used = out_.size();
+    out_.resize(used + document_.text_.size() + 64);  // mostly all it takes: what is canonical has no blanks
+    at_ = out_.data() + used;
+    limit_ = out_.data() + out_.size();
   }
+  ~CanonicalWriter() { out_.resize(static_cast<std::size_t>(at_ - out_.data())); }
 
-  bool write(Node node) {
-    switch (node.kind()) {
-      case Kind::Null: out_.put("null"); return true;
-      case Kind::Boolean: out_.put(node.boolean() ? "true" : "false"); return true;
-      case Kind::Number: return write_number(node);
-      case Kind::String: write_string(node); return true;
-      case Kind::Array: {
-        char separator = '[';
-        for (const Node element : node.elements()) {
-          out_.put(separator);
-          separator = ',';
-          if (!write(element)) return false;
-        }
-        if (separator == '[') out_.put('[');
-        out_.put(']');
-        return true;
-      }
-      case Kind::Object: return write_object(node);
-    }
-    CHECK(false);
-  }
+  bool write(Node node) { return write(cells_ + node.index()); }
 
   CanonicalError error;
 
  private:
-  // A string that used no escape needs none: it stands in the text, quotes and all, as it has to be written.
-  void write_string(Node node) {
-    const std::string_view content = node.string();
-    if (content.data() != text_.data() + node.offset() + 1) {
-      out_.append([&](std::string& piece) { append_canonical_string(piece, content); });
-      return;
-    }
-    const std::string_view quoted(content.data() - 1, content.size() + 2);
-    if (text_.data() + text_.size() - quoted.data() >= 32) out_.put_readable(quoted);
-    else out_.put(quoted);
+  using Cell = Document::Cell;
+
+  struct Named {
+    std::uint64_t prefix;  // the name's first eight bytes, to be compared as a number
+    const Cell* key;       // the value stands after it
+  };
+  static constexpr std::size_t kInserted = 24;  // objects up to this size are sorted by insertion: small, often nearly sorted
+
+  void ensure(std::size_t more) {
+    if (static_cast<std::size_t>(limit_ - at_) < more) grow(more);
+  }
+  [[gnu::noinline]] void grow(std::size_t more) {
+    const auto used = static_cast<std::size_t>(at_ - out_.data());
+    out_.resize(std::max(out_.size() * 2, used + more + 4096));
+    at_ = out_.data() + used;
+    limit_ = out_.data() + out_.size();
+  }
+  void put(char c) {
+    ensure(1);
+    *at_++ = c;
+  }
+  void put(std::string_view text) {
+    ensure(text.size());
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
   }
 
-  bool write_number(Node node) {
-    const std::string_view text = node.number_text();
+  std::string_view string_in(const Cell* cell) const { return Node(&document_, static_cast<std::uint32_t>(cell - cells_)).string(); }
+
+  bool write(const Cell* cell) {
+    switch (cell->kind) {
+      case Kind::Null: put("null"); return true;
+      case Kind::Boolean: put(cell->size != 0 ? "true" : "false"); return true;
+      case Kind::Number: return write_number(cell);
+      case Kind::String: write_string(cell, '\0'); return true;
+      case Kind::Array: {
+        put('[');
+        const Cell* end = cells_ + cell->link;
+        for (const Cell* element = cell + 1; element < end;) {
+          if (element != cell + 1) put(',');
+          if (!write(element)) return false;
+          element = element->kind >= Kind::Array ? cells_ + element->link : element + 1;
+        }
+        put(']');
+        return true;
+      }
+      case Kind::Object: return write_object(cell);
+    }
+    CHECK(false);
+  }
+
+  // A string that used no escape needs none: it stands in the text, quotes and all, as it has to be written. `after`, when
+  // it is not zero, follows it.
+  void write_string(const Cell* cell, char after) {
+    if (cell->escaped) {
+      std::string piece;
+      append_canonical_string(piece, string_in(cell));
+      put(piece);
+      if (after != '\0') put(after);
+      return;
+    }
+    const std::size_t size = cell->size + 2;
+    ensure(size + 33);
+    char* to = at_;
+    const char* from = text_ + cell->at;
+    if (size <= 32 && cell->at <= copied_in_blocks_) {
+      const auto* blocks = reinterpret_cast<const __m128i*>(from);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_loadu_si128(blocks));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to) + 1, _mm_loadu_si128(blocks + 1));
+    } else {
+      std::memcpy(to, from, size);
+    }
+    to[size] = after;
+    at_ += size + (after != '\0' ? 1 : 0);
+  }
+
+  bool write_number(const Cell* cell) {
+    const std::string_view text(text_ + cell->at, cell->size);
     if (is_plain_integer(text)) {
-      out_.put(text);
+      put(text);
       return true;
     }
+    std::string piece;
     if (numbers_ == Numbers::Rfc8785) {
-      bool finite = true;
-      out_.append([&](std::string& piece) { finite = append_double(piece, to_double(text)); });
-      if (!finite) error = {"JCS_NUMBER_NOT_FINITE", node.offset()};
-      return finite;
+      if (!append_double(piece, to_double(text))) {
+        error = {"JCS_NUMBER_NOT_FINITE", cell->at};
+        return false;
+      }
+    } else {
+      const NumberParts parts = number_parts(text);
+      if (parts.exponent_overflow) {
+        error = {"JCS_NUMBER_EXPONENT", cell->at};
+        return false;
+      }
+      append_number_layout(piece, parts.negative, parts.digits, parts.exponent);
     }
-    const NumberParts parts = number_parts(text);
-    if (parts.exponent_overflow) {
-      error = {"JCS_NUMBER_EXPONENT", node.offset()};
-      return false;
-    }
-    out_.append([&](std::string& piece) { append_number_layout(piece, parts.negative, parts.digits, parts.exponent); });
+    put(piece);
     return true;
   }
 
-  bool write_object(Node node) {
-    // Members waiting to be written lie on one shared stack, so that an object costs no allocation of its own.
+  bool write_object(const Cell* object) {
+    // Members waiting to be written lie on one stack that all objects share.
     const std::size_t base = members_.size();
-    for (const Member member : node.members()) {
-      if (member.value == left_out_) continue;
-      const Named named{prefix_of(member.name()), member.key, member.value};
-      // Insertion: objects are small, and often nearly sorted.
-      members_.push_back(named);
-      if (members_.size() - base > kInserted) continue;
-      std::size_t at = members_.size() - 1;
-      for (; at > base && less(named, members_[at - 1]); --at) members_[at] = members_[at - 1];
-      members_[at] = named;
+    const Cell* end = cells_ + object->link;
+    for (const Cell* key = object + 1; key < end;) {
+      const Cell* value = key + 1;
+      if (value != left_out_) insert(base, {prefix_of(key), key});
+      key = value->kind >= Kind::Array ? cells_ + value->link : value + 1;
     }
-    const std::size_t end = members_.size();
-    if (end - base > kInserted)
+    const std::size_t count = members_.size();
+    if (count - base > kInserted)
       std::sort(members_.begin() + static_cast<std::ptrdiff_t>(base), members_.end(), [this](const Named& left, const Named& right) { return less(left, right); });
-    char separator = '{';
-    for (std::size_t i = base; i < end; ++i) {
-      out_.put(separator);
-      separator = ',';
-      write_string(members_[i].key);
-      out_.put(':');
-      if (!write(members_[i].value)) return false;
+    put('{');
+    for (std::size_t i = base; i < count; ++i) {
+      if (i != base) put(',');
+      const Cell* key = members_[i].key;
+      write_string(key, ':');
+      if (!write(key + 1)) return false;
     }
-    if (separator == '{') out_.put('{');
-    out_.put('}');
+    put('}');
     members_.resize(base);
     return true;
   }
 
-  static constexpr std::size_t kInserted = 24;
+  void insert(std::size_t base, Named named) {
+    members_.push_back(named);
+    std::size_t at = members_.size() - 1;
+    if (at - base >= kInserted) return;
+    Named* members = members_.data();
+    for (; at > base && less(named, members[at - 1]); --at) members[at] = members[at - 1];
+    members[at] = named;
+  }
 
-  struct Named {
-    std::uint64_t prefix;  // the first eight bytes, to be compared as a number
-    Node key;
-    Node value;
-  };
-
-  static std::uint64_t prefix_of(std::string_view name) {
+  std::uint64_t prefix_of(const Cell* key) const {
+    if (!byte_order_) return 0;
     std::uint64_t prefix = 0;
-    std::memcpy(&prefix, name.data(), std::min<std::size_t>(name.size(), 8));
+    // A key is followed by a quote, a colon and a value: eight bytes are there, or the text is nearly over.
+    if (key->at + 1 <= copied_in_blocks_) {
+      std::memcpy(&prefix, text_ + key->at + 1, 8);
+      if (key->size < 8) prefix &= (std::uint64_t{1} << key->size * 8) - 1;
+    } else {
+      std::memcpy(&prefix, text_ + key->at + 1, std::min<std::size_t>(key->size, 8));
+    }
     return __builtin_bswap64(prefix);
   }
 
   bool less(const Named& left, const Named& right) const {
-    if (ascii_ && left.prefix != right.prefix) return left.prefix < right.prefix;
-    return utf16_less(left.key.string(), right.key.string());
+    if (left.prefix != right.prefix) return left.prefix < right.prefix;
+    return utf16_less(string_in(left.key), string_in(right.key));
   }
 
-  Sink out_;
+  std::string& out_;
   Numbers numbers_;
-  Node left_out_;
-  std::string_view text_;
-  bool ascii_;  // then byte order is UTF-16 order
+  const Document& document_;
+  const Cell* cells_;
+  const Cell* left_out_;
+  const char* text_;
+  std::size_t copied_in_blocks_;  // up to this offset, 32 bytes can be read
+  bool byte_order_;               // all names are ASCII as they stand: byte order is UTF-16 order
+  char* at_;     // where the next byte goes
+  char* limit_;  // of the room made so far
   std::vector<Named> members_;
 };
-
-}  // namespace
 
 void append_canonical_string(std::string& out, std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -275,7 +298,7 @@ void append_canonical_string(std::string& out, std::string_view text) {
 }
 
 tl::expected<void, CanonicalError> append_canonical(std::string& out, Node node, Numbers numbers, Node left_out) {
-  Writer writer(out, numbers, left_out, *node.document());
+  CanonicalWriter writer(out, numbers, node, left_out);
   if (!writer.write(node)) return tl::make_unexpected(std::move(writer.error));
   return {};
 }

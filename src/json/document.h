@@ -103,6 +103,7 @@ class Document {
  private:
   friend class Node;
   friend class Parser;
+  friend class CanonicalWriter;
 
   struct Cell {
     std::uint32_t at;    // offset of the first byte (a string's opening quote)
