@@ -152,7 +152,7 @@ TEST(Secrets, FirstLookMissesNothing) {
     const bool assigned = one.verb == "assigned" && find_assigned(one.name, one.text).has_value();
     const bool found = holds_secret(one.text);
     const std::string name = one.name.empty() ? "note" : one.name;
-    for (const std::string_view between : {"\":\"", "\": \"", "\" :\n      \""}) {
+    for (const std::string_view between : {"\":\"", "\": \"", "\" :\n      \"", "\":[\"", "\": [\r\n\t[ \""}) {
       const std::string document = "{\n" + around + "\"" + name + std::string(between) +
                                    json_string(one.text).substr(1) + ",\n" + around + "\"end\": 1}";
       if (found || assigned) {
@@ -204,7 +204,35 @@ TEST(Secrets, FirstLookMissesNothingInRandomText) {
 TEST(Secrets, FirstLookSeesThroughEscapes) {
   EXPECT_TRUE(may_hold_secret(R"({"a": "gh\u0070_"})"));
   EXPECT_TRUE(may_hold_secret(R"({"a": "postgres:\/\/app"})"));
+  // What an escape stands for can be part of a password in a URL, or end where a run begins.
+  ASSERT_TRUE(holds_secret("s://:\b@"));
+  EXPECT_TRUE(may_hold_secret(R"({"n":"s://:\b@"})"));
+  ASSERT_TRUE(holds_secret("s://:é@"));
+  EXPECT_TRUE(may_hold_secret(R"({"n":"s://:\u00e9@"})"));
+  std::string longest = "s://:", escaped = longest;
+  for (int i = 0; i < 128; ++i) longest += "é", escaped += "\\u00e9";
+  ASSERT_TRUE(holds_secret(longest + "@"));
+  EXPECT_TRUE(may_hold_secret("{\"n\":\"" + escaped + "@\"}"));
+  const std::string run = unbroken("xQe6fsHVZPWm5r0e⟦⟧M2A7QTbw906x0rQJN");
+  ASSERT_TRUE(holds_secret("é" + run));
+  EXPECT_TRUE(may_hold_secret("{\"n\":\"\\u00e9" + run + "\"}"));
+  EXPECT_FALSE(may_hold_secret(R"({"a": "http://relay:80\nops@relay.example", "b": "http://relay:80\\b@"})"));
   EXPECT_FALSE(may_hold_secret(R"({"a": "caf\u00e9 \u2713 \"quoted\"\n"})"));
+}
+
+TEST(Secrets, FirstLookSeesTheFirstElementOfAList) {
+  std::string value = unbroken("q7Zk2Lw9⟦⟧Xv");
+  while (value.size() < 150) value += value.substr(0, 150 - value.size());
+  for (const std::size_t length : {10u, 24u, 150u}) {
+    const std::string element = value.substr(0, length);
+    ASSERT_TRUE(find_assigned("password", element)) << length;
+    EXPECT_TRUE(may_hold_secret("{\"password\":[\"" + element + "\"]}"));
+    EXPECT_TRUE(may_hold_secret("{\"password\" : [\n    \"" + element + "\",\n    \"next\"\n  ]}"));
+    EXPECT_TRUE(may_hold_secret("{\"password\":[[\"" + element + "\"]]}"));
+    EXPECT_FALSE(may_hold_secret("{\"password\"[:\"" + element + "\"}"));
+  }
+  EXPECT_TRUE(may_hold_secret(unbroken(R"({"Authorization":["Bearer q7Zk2Lw9⟦⟧Xv4Tn8Rb"]})")));
+  EXPECT_FALSE(may_hold_secret(R"({"tokens": [], "secrets": ["vault/release/signer"], "passwords": [ "***" ]})"));
 }
 
 TEST(Secrets, AnOrdinaryDocumentPassesTheFirstLook) {

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
+#include "json/parse.h"
 
 namespace baton::cli {
 
@@ -16,6 +17,17 @@ std::optional<Time> time_option(World& world, const std::string& text) {
   const auto time = parse_time(text).time;
   if (!time) could_not(world, "--now takes a UTC time such as 2026-11-15T00:00:00Z, not `" + printable(text, 60) + "`");
   return time;
+}
+
+std::optional<std::pair<std::string, json::Value>> assignment(World& world, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || !text.starts_with('/')) {
+    could_not(world, "--set takes /path=value, a JSON Pointer and what to put there, not `" + printable(text, 60) + "`");
+    return std::nullopt;
+  }
+  const std::string value = text.substr(equals + 1);
+  const auto document = json::parse(value);
+  return std::pair{text.substr(0, equals), document ? json::Value::copy(document->root()) : json::Value(value)};
 }
 
 void examples(CLI::App& command, std::string_view text) { command.footer("\nExamples:\n" + std::string(text)); }

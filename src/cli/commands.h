@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cli/world.h"
 #include "handoff/handoff.h"
+#include "json/value.h"
 
 namespace baton::cli {
 
@@ -35,6 +36,10 @@ int could_not(World& world, std::string_view what);
 
 // `--now`: the given time, or the clock's; nothing (and a message) when the text is no time.
 std::optional<Time> time_option(World& world, const std::string& text);
+
+// `--set /path=value`: a JSON Pointer and a value, JSON when it reads as JSON, else the text itself. Nothing (and a message)
+// when it is something else.
+std::optional<std::pair<std::string, json::Value>> assignment(World& world, const std::string& text);
 
 // A command's examples, at the end of its help.
 void examples(CLI::App& command, std::string_view text);

@@ -17,12 +17,6 @@ struct Arguments {
   bool strict = false, fixture = false;
 };
 
-// A value is JSON when it reads as JSON, else the text itself.
-json::Value value_of(const std::string& text) {
-  const auto document = json::parse(text);
-  return document ? json::Value::copy(document->root()) : json::Value(text);
-}
-
 int translate(World& world, const Arguments& arguments) {
   const auto now = time_option(world, arguments.now);
   if (!now) return kCouldNot;
@@ -57,9 +51,9 @@ int translate(World& world, const Arguments& arguments) {
     options.with = json::Value::copy(document->root());
   }
   for (const std::string& item : arguments.set) {
-    const std::size_t equals = item.find('=');
-    if (equals == std::string::npos || !item.starts_with('/')) return could_not(world, "--set takes /path=value, a JSON Pointer into the target");
-    options.set.emplace_back(item.substr(0, equals), value_of(item.substr(equals + 1)));
+    auto member = assignment(world, item);
+    if (!member) return kCouldNot;
+    options.set.push_back(std::move(*member));
   }
   const translate::Translation translation = translate::translate(*report.handoff, options);
   if (arguments.format == "json") {

@@ -57,12 +57,9 @@ int create(World& world, const Arguments& arguments) {
     lay_over(packet, *with);
   }
   for (const std::string& item : arguments.set) {
-    const std::size_t equals = item.find('=');
-    const std::string text = equals == std::string::npos ? "" : item.substr(equals + 1);
-    const auto document = json::parse(text);
-    if (equals == std::string::npos || !item.starts_with('/') ||
-        !packet.set_at(item.substr(0, equals), document ? json::Value::copy(document->root()) : json::Value(text)))
-      return could_not(world, "--set takes /path=value, a JSON Pointer into the packet, not `" + item + "`");
+    auto member = assignment(world, item);
+    if (!member) return kCouldNot;
+    if (!packet.set_at(member->first, std::move(member->second))) return could_not(world, "`" + member->first + "` cannot be set in a packet");
   }
   // What one member says of another need not be said twice.
   if (uaix::body_has(profile, "target_agent_id")) follow(packet, "/target/id", "/body/target_agent_id");

@@ -10,13 +10,6 @@ namespace {
 
 bool is_white_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 // What numbers and literals are made of; json/parse.h judges them.
 bool is_scalar_byte(char c) { return is_alphanumeric(c) || c == '-' || c == '+' || c == '.'; }
 

@@ -24,13 +24,6 @@ inline unsigned white_space_in(__m128i bytes) {
       _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(blank, line_feed), _mm_or_si128(carriage_return, tab))));
 }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::string describe(Fault fault) {
   switch (fault) {
     case Fault::TooLarge: return "the text is too large";
@@ -355,7 +348,7 @@ class Parser {
   bool parse_hex4(const char*& q, char32_t& unit) {
     for (int i = 0; i < 4; ++i, ++q) {
       if (q >= end_) return ends_in_string();
-      const int digit = hex_digit(*q);
+      const int digit = hex_value(*q);
       if (digit < 0) return failed(Fault::BadEscape, q);
       unit = unit << 4 | static_cast<char32_t>(digit);
     }

@@ -4,8 +4,6 @@
 #include "base/text.h"
 
 namespace baton::json {
-namespace {
-
 std::optional<std::size_t> array_position(std::string_view token) {
   if (token.empty() || token.size() > 9 || (token.size() > 1 && token[0] == '0')) return std::nullopt;
   std::size_t value = 0;
@@ -15,8 +13,6 @@ std::optional<std::size_t> array_position(std::string_view token) {
   }
   return value;
 }
-
-}  // namespace
 
 void append_pointer_token(std::string& pointer, std::string_view token) {
   pointer.push_back('/');

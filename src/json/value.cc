@@ -12,15 +12,9 @@
 namespace baton::json {
 namespace {
 
+// Where a token points in an array: at an element, or just past the last one.
 std::optional<std::size_t> position_in(const Value::Array& array, const std::string& token) {
-  if (token == "-") return array.size();
-  if (token.empty() || token.size() > 9 || (token.size() > 1 && token[0] == '0')) return std::nullopt;
-  std::size_t value = 0;
-  for (const char c : token) {
-    if (!is_digit(c)) return std::nullopt;
-    value = value * 10 + static_cast<std::size_t>(c - '0');
-  }
-  return value;
+  return token == "-" ? array.size() : array_position(token);
 }
 
 // Layout: compact when indent is negative, else the depth the value stands at.

@@ -44,7 +44,7 @@ std::optional<Finding> find_assigned(std::string_view name, std::string_view val
 
 // The first look, at several GB/s. False proves that find() finds nothing in the text nor in any part of it, and, if the
 // text is a JSON document, nothing in any of its strings once unescaped, and that find_assigned() finds nothing for any
-// of its members. True proves nothing.
+// of its members, nor for the first string in a list that is one. True proves nothing.
 bool may_hold_secret(std::string_view text);
 
 // The text with `[REDACTED:rule]` in place of every finding.

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "secrets/assignment.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "secrets/characters.h"
+#include "secrets/looks_alike.h"
+#include "secrets/rules.h"
+
+namespace baton::secrets {
+namespace {
+
+// `SECRET_KEY_BASE`, `tokens`, `secretValue` go on naming a secret; `tokenizer` and `secretary` are other words, and
+// `token_ref` is a reference. `last` is the keyword's last character.
+bool rest_names_value(char last, std::string_view rest) {
+  if (rest.empty()) return true;
+  if (to_lower(rest[0]) == 's' && (rest.size() == 1 || !is_letter(rest[1]))) rest.remove_prefix(1);
+  if (rest.empty()) return true;
+  const bool same_word = is_lower(rest[0]) || (is_upper(rest[0]) && is_upper(last));
+  if (same_word && !starts_with_folded(rest, "key") && !starts_with_folded(rest, "value")) return false;
+  std::size_t start = rest.size();
+  while (start > 0 && is_alphanumeric(rest[start - 1])) --start;
+  std::string_view word = rest.substr(start);
+  if (std::any_of(word.begin(), word.end(), is_lower)) {
+    const std::size_t hump = word.find_last_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (hump != std::string_view::npos) word.remove_prefix(hump);
+  }
+  return std::none_of(std::begin(kReferenceWords), std::end(kReferenceWords),
+                      [&](std::string_view reference) { return equals_folded(word, reference); });
+}
+
+// The end of the name that a keyword ending at `at` stands in; nothing if it is too long for one.
+std::optional<std::size_t> name_end(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && end - at <= kNameRestMax && in(kName, text[end])) ++end;
+  if (end - at > kNameRestMax) return std::nullopt;
+  return end;
+}
+
+enum class Side { Name, Value };  // of the sign
+
+// Moves past blanks and quotes and, before a document's value, into lists. False if a document's backslash makes it
+// unclear what stands here.
+bool skip_separator(std::string_view text, std::size_t& at, Reading reading, Side side) {
+  const std::size_t start = at;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (reading == Reading::Document) {
+      if (c == '\\') return false;
+      if (c == '\n' || c == '\r' || (c == '[' && side == Side::Value)) continue;
+    } else if (at - start == kSeparatorMax) {
+      return true;
+    }
+    if (c != ' ' && c != '\t' && c != '\\' && c != ']' && !is_quote(c)) break;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_secret_key(std::string_view text, std::size_t at) {
+  std::string_view before = text.substr(0, at - 3);
+  if (!before.empty() && std::string_view(" _.-").find(before.back()) != std::string_view::npos)
+    before.remove_suffix(1);
+  return std::any_of(std::begin(kKeysOf), std::end(kKeysOf),
+                     [&](std::string_view word) { return ends_with_folded(before, word); });
+}
+
+std::optional<Place> assigned_value(std::string_view text, std::size_t at, Reading reading) {
+  const std::size_t start = at;
+  const std::optional<std::size_t> end = name_end(text, at);
+  if (!end) return std::nullopt;
+  at = *end;
+  if (!skip_separator(text, at, reading, Side::Name)) return Place{at, 0};
+  if (at == text.size() || (text[at] != '=' && text[at] != ':')) return std::nullopt;
+  ++at;
+  for (int more = 0; more < 2 && at < text.size() && (text[at] == '=' || text[at] == '>' || text[at] == ':'); ++more)
+    ++at;
+  if (!skip_separator(text, at, reading, Side::Value)) return Place{at, 0};
+  std::size_t value_end = at;
+  while (value_end < text.size() && value_end - at <= kValueLengthMax && in(kValue, text[value_end])) ++value_end;
+  // Most values are too short to ask more.
+  if (value_end - at < kValueLengthMin || !rest_names_value(text[start - 1], text.substr(start, *end - start)) ||
+      !is_secret_value(text.substr(at, value_end - at))) {
+    return std::nullopt;
+  }
+  return Place{at, value_end - at};
+}
+
+bool names_secret(std::string_view name) {
+  for (std::size_t at = 3; at <= name.size(); ++at) {
+    const std::string_view before = name.substr(0, at);
+    const bool keyword = std::any_of(std::begin(kKeywords), std::end(kKeywords),
+                                     [&](std::string_view word) { return ends_with_folded(before, word); });
+    if (!keyword && !(ends_with_folded(before, "key") && is_secret_key(name, at))) continue;
+    if (name_end(name, at) == name.size() && rest_names_value(name[at - 1], name.substr(at))) return true;
+  }
+  return false;
+}
+
+}  // namespace baton::secrets

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "secrets/first_look.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/check.h"
+#include "secrets/anchors.h"
+#include "secrets/assignment.h"
+#include "secrets/characters.h"
+#include "secrets/looks_alike.h"
+#include "secrets/rules.h"
+
+namespace baton::secrets {
+namespace {
+
+constexpr std::size_t kBlock = 64;  // read at a time, in two halves
+constexpr std::size_t kHalfBlock = 32;
+static_assert(kHalfBlock == kRunLengthMin, "so that a run meets the start of a half block");
+
+// Judges what the first look comes upon. As a first look it stops at the first thing that may be a secret; for find() it
+// goes on, notes which patterns to try, and keeps what needs no pattern.
+class Scan {
+ public:
+  Scan(std::string_view text, Reading reading) : text_(text), reading_(reading) {}
+
+  bool run();  // true if stopped
+
+  FirstLook seen() && { return {std::move(findings_), pattern_rules_}; }
+
+ private:
+  bool run_portable();
+  bool run_avx2();
+
+  bool candidate(std::size_t at, unsigned buckets, std::uint32_t window);
+  bool confirm(const Anchor& anchor, std::size_t at);
+  bool follows_url(std::size_t at) const;
+  bool names_scheme(std::size_t at) const;
+  bool long_run(std::size_t at);
+
+  // One more thing that counts: true if that is enough.
+  bool found(std::size_t rule, Place place) {
+    if (reading_ == Reading::Document) return true;
+    findings_.push_back({kRuleNames[rule], place.offset, place.length});
+    return false;
+  }
+
+  const Tables& table_ = tables();
+  std::string_view text_;
+  Reading reading_;
+  std::size_t run_end_ = 0;  // runs before this were judged
+  std::uint64_t pattern_rules_ = 0;
+  std::vector<Finding> findings_;
+};
+
+// The four characters, the first in the lowest byte.
+std::uint32_t load_window(const char* at) {
+  std::uint32_t window;
+  std::memcpy(&window, at, sizeof window);
+  return std::endian::native == std::endian::big ? __builtin_bswap32(window) : window;
+}
+
+bool Scan::candidate(std::size_t at, unsigned buckets, std::uint32_t window) {
+  for (; buckets != 0; buckets &= buckets - 1) {
+    for (const Anchor& anchor : table_.anchors[static_cast<std::size_t>(std::countr_zero(buckets))]) {
+      if ((window & anchor.window_mask) == anchor.window_bits && at >= anchor.window &&
+          confirm(anchor, at - anchor.window)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool Scan::confirm(const Anchor& anchor, std::size_t at) {
+  const std::string_view here = text_.substr(at, anchor.literal.size());
+  if (anchor.folded ? !equals_folded(here, anchor.literal) : here != anchor.literal) return false;
+  const std::size_t end = at + here.size();
+  switch (anchor.kind) {
+    case AnchorKind::Pattern: {
+      if (text_.size() - end < anchor.tail_length) return false;
+      if (anchor.tail != Tail::Any) {
+        const CharacterSet& tail = characters_of(anchor.tail);
+        for (std::size_t i = end; i < end + anchor.tail_length; ++i) {
+          if (!in(tail, text_[i])) return false;
+        }
+      }
+      if (anchor.rule == UrlUserinfo && !follows_url(at)) return false;
+      if (anchor.rule == AuthorizationHeader && !names_scheme(end)) return false;
+      pattern_rules_ |= std::uint64_t{1} << anchor.rule;
+      return reading_ == Reading::Document;
+    }
+    case AnchorKind::Key:
+      if (!is_secret_key(text_, end)) return false;
+      [[fallthrough]];
+    case AnchorKind::Keyword: {
+      const std::optional<Place> value = assigned_value(text_, end, reading_);
+      return value && found(KeywordAssignment, *value);
+    }
+    case AnchorKind::Escape:  // only an escape below U+0080 can be part of a secret
+      return reading_ == Reading::Document && (here.size() == 2 || end == text_.size() || text_[end] < '8');
+  }
+  CHECK(false);
+}
+
+// `scheme://user:password` stands before the `@`. Of a document's escapes only `\b` and `\u` can be part of it: the
+// others are blanks, quotes, slashes and backslashes.
+bool Scan::follows_url(std::size_t at) const {
+  const bool document = reading_ == Reading::Document;
+  const std::size_t length_max = document ? kEscapeGrowthMax * kUserinfoMax : kUserinfoMax;
+  std::size_t start = at;
+  bool has_colon = false;
+  while (start > 0 && at - start <= length_max) {
+    const char c = text_[start - 1];
+    if (!in(kUserinfo, c) && !(document && c == '\\' && (text_[start] == 'b' || text_[start] == 'u'))) break;
+    --start;
+    has_colon |= c == ':';
+  }
+  return has_colon && start >= 3 && text_.substr(start - 3, 3) == "://";
+}
+
+// `: Bearer` or its like follows, with blanks and quotes, or in a list.
+bool Scan::names_scheme(std::size_t at) const {
+  for (; at < text_.size(); ++at) {
+    const char c = text_[at];
+    if (c == '\\') return true;
+    if (c != ' ' && c != ':' && c != '=' && c != '[' && c != ']' && !is_quote(c) && !(c >= '\t' && c <= '\r')) break;
+  }
+  const std::string_view rest = text_.substr(at);
+  return starts_with_folded(rest, "bearer") || starts_with_folded(rest, "basic") || starts_with_folded(rest, "token");
+}
+
+bool Scan::long_run(std::size_t at) {
+  if (at < run_end_ || !in(kRun, text_[at])) return false;
+  std::size_t start = at, end = at + 1;
+  while (start > 0 && in(kRun, text_[start - 1])) --start;
+  while (end < text_.size() && in(kRun, text_[end])) ++end;
+  run_end_ = end;
+  const std::string_view run = text_.substr(start, end - start);
+  if (run.size() < kRunLengthMin) return false;
+  if (is_secret_run(run)) return found(HighEntropy, {start, run.size()});
+  // `\nRUN`, `\u00e9RUN`: the document's run does not begin with the rest of an escape.
+  return reading_ == Reading::Document && start > 0 && text_[start - 1] == '\\' &&
+         is_secret_run(run.substr(run[0] == 'u' ? 5 : 1));
+}
+
+bool Scan::run_portable() {
+  for (std::size_t at = 0; at < text_.size(); ++at) {
+    char padded[kWindow] = {};
+    const bool whole = text_.size() - at >= kWindow;
+    if (!whole) std::memcpy(padded, text_.data() + at, text_.size() - at);
+    const std::uint32_t window = load_window(whole ? text_.data() + at : padded);
+    const unsigned buckets = table_.narrowed(0xff, window);
+    if (buckets != 0 && candidate(at, buckets, window)) return true;
+    // A run of 32 has a character at some multiple of 32.
+    if (at % kRunLengthMin == 0 && long_run(at)) return true;
+  }
+  return false;
+}
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx2,bmi,lzcnt"))) bool Scan::run_avx2() {
+  __m256i low[kWindow], high[kWindow];
+  for (std::size_t position = 0; position < kWindow; ++position) {
+    low[position] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table_.low[position])));
+    high[position] =
+        _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table_.high[position])));
+  }
+  const __m256i half = _mm256_set1_epi8(15);
+  const __m256i below_run = _mm256_set1_epi8('+' - 1);
+
+  // The last blocks are read from a copy, with zeros behind the text: no anchor and no run has a zero in it.
+  char last[2 * kBlock + kWindow] = {};
+  const std::size_t whole = text_.size() < kBlock + kWindow ? 0 : (text_.size() - kWindow) / kBlock * kBlock;
+  CHECK(text_.size() - whole < kBlock + kWindow);
+  if (whole < text_.size()) std::memcpy(last, text_.data() + whole, text_.size() - whole);
+
+  std::size_t dense_before = 0;  // dense characters right before the half block
+  for (std::size_t at = 0; at < text_.size(); at += kBlock) {
+    const char* block = at < whole ? text_.data() + at : last + (at - whole);
+    alignas(32) std::uint8_t bits[kBlock];
+    std::uint64_t some = 0;
+    for (std::size_t start = 0; start < kBlock; start += kHalfBlock) {
+      __m256i buckets = _mm256_set1_epi8(-1);
+      for (std::size_t position = 0; position < kWindow; ++position) {
+        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + start + position));
+        const __m256i by_low = _mm256_shuffle_epi8(low[position], _mm256_and_si256(bytes, half));
+        const __m256i by_high =
+            _mm256_shuffle_epi8(high[position], _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half));
+        buckets = _mm256_and_si256(buckets, _mm256_and_si256(by_low, by_high));
+      }
+      _mm256_store_si256(reinterpret_cast<__m256i*>(bits + start), buckets);
+      const __m256i none = _mm256_cmpeq_epi8(buckets, _mm256_setzero_si256());
+      some |= std::uint64_t{~static_cast<std::uint32_t>(_mm256_movemask_epi8(none))} << start;
+    }
+    for (; some != 0; some &= some - 1) {
+      const auto place = static_cast<std::size_t>(std::countr_zero(some));
+      const std::uint32_t window = load_window(block + place);
+      const unsigned left = table_.narrowed(bits[place], window);
+      if (left != 0 && candidate(at + place, left, window)) return true;
+    }
+    // No character of a run is below `+`; blanks and quotes are. A run of 32 fills a half block or crosses into the
+    // next.
+    for (std::size_t start = 0; start < kBlock; start += kHalfBlock) {
+      const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + start));
+      const auto dense = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(bytes, below_run)));
+      const auto first = static_cast<std::size_t>(std::countr_one(dense));
+      if (dense_before + first >= kRunLengthMin && at + start < text_.size() && long_run(at + start)) return true;
+      dense_before = first == kHalfBlock ? dense_before + kHalfBlock : static_cast<std::size_t>(std::countl_one(dense));
+    }
+  }
+  return false;
+}
+
+bool Scan::run() {
+  static const bool has_avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("lzcnt");
+  return has_avx2 ? run_avx2() : run_portable();
+}
+
+#else
+
+bool Scan::run() { return run_portable(); }
+
+#endif
+
+}  // namespace
+
+FirstLook first_look(std::string_view text) {
+  Scan scan(text, Reading::Text);
+  scan.run();
+  return std::move(scan).seen();
+}
+
+bool may_hold_secret(std::string_view text) { return Scan(text, Reading::Document).run(); }
+
+}  // namespace baton::secrets

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the detector: the vectorised pass over a text that finds what is worth a full look. may_hold_secret(), in
+// secrets/detector.h, is the same pass over a document and stands beside it.
+//
+// The pass uses AVX2 where the machine has it and gives the same answer where not.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "secrets/detector.h"
+
+namespace baton::secrets {
+
+struct FirstLook {
+  std::vector<Finding> findings;    // by the rules that need no pattern; in no order, and they may overlap
+  std::uint64_t pattern_rules = 0;  // a bit for each rule, by its RuleId, whose pattern is to be tried
+};
+
+FirstLook first_look(std::string_view text);
+
+}  // namespace baton::secrets
