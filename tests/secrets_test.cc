@@ -72,6 +72,12 @@ std::string json_string(std::string_view text) {
       out.append("\\n");
     } else if (c == '\t') {
       out.append("\\t");
+    } else if (c == '\b') {
+      out.append("\\b");
+    } else if (c == '\f') {
+      out.append("\\f");
+    } else if (c == '\r') {
+      out.append("\\r");
     } else {
       out.push_back(c);
     }
@@ -221,9 +227,10 @@ TEST(Secrets, FirstLookSeesThroughEscapes) {
 }
 
 TEST(Secrets, FirstLookSeesTheFirstElementOfAList) {
-  std::string value = unbroken("q7Zk2Lw9⟦⟧Xv");
-  while (value.size() < 150) value += value.substr(0, 150 - value.size());
-  for (const std::size_t length : {10u, 24u, 150u}) {
+  std::string value;
+  while (value.size() < 150) value += unbroken("q7Zk2Lw9⟦⟧Xv4Tn8Rb1Mc6");
+  // Fewer than 12 characters cannot have the entropy, more than 150 are no value.
+  for (const std::size_t length : {12u, 24u, 150u}) {
     const std::string element = value.substr(0, length);
     ASSERT_TRUE(find_assigned("password", element)) << length;
     EXPECT_TRUE(may_hold_secret("{\"password\":[\"" + element + "\"]}"));

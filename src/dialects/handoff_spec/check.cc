@@ -42,7 +42,7 @@ std::string_view with_article(json::Kind kind) {
 }
 
 void Run::add_wrong_type(json::Node at, std::string_view expected) {
-  if (found.size() >= kFindingsMax) return;
+  if (found.size() >= limits::kDiagnosticsMax) return;
   const std::string pointer = at.pointer();
   add(Code::SPEC_FIELD_TYPE, at,
       {{"field", std::string_view(pointer).substr(1)}, {"kind", with_article(at.kind())}, {"expected", expected}});

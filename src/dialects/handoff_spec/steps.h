@@ -19,15 +19,12 @@ struct Run {
   Time now;
   std::vector<Diagnostic>& found;
 
-  // Finding a place costs a walk, so a text that is all faults could be made to cost much; past this many nobody reads on.
-  // Only a few fields can warn at all, and less often than this: among so many findings there is an error.
-  static constexpr std::size_t kFindingsMax = 256;
 
   void add(Code code, json::Node at, std::initializer_list<Argument> arguments = {}) {
-    if (found.size() < kFindingsMax) found.push_back(report(code, place_of(at), arguments));
+    if (found.size() < limits::kDiagnosticsMax) found.push_back(report(code, place_of(at), arguments));
   }
   void add_absent(Code code, std::string_view member, std::initializer_list<Argument> arguments = {}) {
-    if (found.size() < kFindingsMax) found.push_back(report(code, place_of_absent(root, member), arguments));
+    if (found.size() < limits::kDiagnosticsMax) found.push_back(report(code, place_of_absent(root, member), arguments));
   }
   void add_wrong_type(json::Node at, std::string_view expected);
 
