@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <set>
 
+#include "base/limits.h"
 #include "dialects/handoff_spec/spec.h"
 
 namespace baton::handoff_spec {
@@ -18,7 +19,6 @@ struct Run {
   const Profile& profile;
   Time now;
   std::vector<Diagnostic>& found;
-
 
   void add(Code code, json::Node at, std::initializer_list<Argument> arguments = {}) {
     if (found.size() < limits::kDiagnosticsMax) found.push_back(report(code, place_of(at), arguments));
