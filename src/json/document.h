@@ -98,6 +98,8 @@ class Document {
   // All strings that used one, unescaped, each with a line feed after it.
   std::string_view unescaped_strings() const { return decoded_ ? std::string_view(*decoded_) : std::string_view(); }
   bool is_ascii() const { return ascii_; }
+  // Is every number short and without an exponent, so that a double carries it?
+  bool has_plain_numbers() const { return plain_numbers_; }
   std::size_t node_count() const { return cell_count_; }
 
  private:
@@ -122,6 +124,7 @@ class Document {
   std::unique_ptr<Cell[]> cells_;
   std::uint32_t cell_count_ = 0;
   bool ascii_ = true;
+  bool plain_numbers_ = true;
   std::unique_ptr<std::string> decoded_;  // unescaped strings, end to end
 };
 

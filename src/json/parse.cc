@@ -261,12 +261,15 @@ class Parser {
       ++p;
       if (!digits()) return bad(": expected a digit after the point");
     }
-    if (*p == 'e' || *p == 'E') {
+    const bool has_exponent = *p == 'e' || *p == 'E';
+    if (has_exponent) {
       ++p;
       if (*p == '+' || *p == '-') ++p;
       if (!digits()) return bad(": expected a digit in the exponent");
     }
-    add(Kind::Number, start, static_cast<std::size_t>(p - start));
+    const auto size = static_cast<std::size_t>(p - start);
+    document_.plain_numbers_ &= size < 15 && !has_exponent;
+    add(Kind::Number, start, size);
     return true;
   }
 

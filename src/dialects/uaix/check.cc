@@ -175,6 +175,7 @@ class Check {
 
   // A canonical form in doubles cannot tell such numbers apart, so a checksum would not bind them.
   void check_numbers() {
+    if (packet_.document()->has_plain_numbers()) return;
     for (std::uint32_t i = 0; i < packet_.document()->node_count(); ++i) {
       const json::Node node(packet_.document(), i);
       if (!node.is_number()) continue;
@@ -205,8 +206,7 @@ class Check {
     } else if (!is_checksum(stated.string())) {
       add(Code::UAIX_CHECKSUM_MALFORMED, stated);
     } else if (known) {
-      const auto computed = checksum(packet_);
-      if (computed && *computed != stated.string()) add(Code::UAIX_CHECKSUM_MISMATCH, stated);
+      if (is_checksum_of(packet_, stated.string()) == false) add(Code::UAIX_CHECKSUM_MISMATCH, stated);
     }
   }
 

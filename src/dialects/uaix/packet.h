@@ -48,6 +48,8 @@ Checked check(std::string_view text, const Options& options);
 // `sha256:` and the hash of the packet's canonical form without integrity.checksum; nothing when it has none (a number
 // beyond doubles).
 std::optional<std::string> checksum(json::Node packet);
+// Is `stated`, of that form, the packet's checksum? Nothing when it has none.
+std::optional<bool> is_checksum_of(json::Node packet, std::string_view stated);
 
 // The digest that tells a retry from a replay: also without delivery.retry_count and delivery.lifecycle.
 std::optional<std::string> replay_digest(json::Node packet);

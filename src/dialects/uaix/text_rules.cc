@@ -179,6 +179,13 @@ bool demands_unattended_execution(std::string_view text) {
 
 namespace {
 
+constexpr std::array<bool, 256> kHostBytes = [] {
+  std::array<bool, 256> out{};
+  for (int i = 0; i < 128; ++i) out[static_cast<std::size_t>(i)] = is_alphanumeric(static_cast<char>(i)) || i == '.' || i == '-' || i == '_';
+  return out;
+}();
+bool is_host_byte(char c) { return kHostBytes[static_cast<unsigned char>(c)]; }
+
 // Confirms what the vectors pointed at: the byte at `at` and the one after it are one of the pairs looked for.
 bool confirms(std::string_view text, std::size_t at) {
   const auto lower_at = [&](std::size_t from, std::string_view word) {
@@ -189,12 +196,18 @@ bool confirms(std::string_view text, std::size_t at) {
   };
   if (text[at] == ':') {  // "://": private only if the host begins like one, or ends like one
     if (!lower_at(at, "://")) return false;
-    const std::size_t end = std::min(text.find_first_of(" \t\n\r/?#\"\\", at + 3), text.size());
-    std::string_view authority = text.substr(at + 3, end - at - 3);
-    if (authority.find('@') != std::string_view::npos) return true;
-    std::size_t size = 0;
-    while (size < authority.size() && (is_alphanumeric(authority[size]) || authority[size] == '.' || authority[size] == '-' || authority[size] == '_')) ++size;
-    const std::string_view host = authority.substr(0, size);
+    std::size_t end = at + 3;
+    while (end < text.size() && is_host_byte(text[end])) ++end;
+    const std::string_view host = text.substr(at + 3, end - at - 3);
+    // What follows says whether that was the host: a user stands before an `@`, and what follows a `:` is a port or a
+    // password.
+    std::size_t after = end;
+    if (after < text.size() && text[after] == ':') {
+      ++after;
+      while (after < text.size() && is_digit(text[after])) ++after;
+      if (after < text.size() && (is_host_byte(text[after]) || static_cast<unsigned char>(text[after]) >= 0x80)) return true;
+    }
+    if (after < text.size() && std::string_view("@!$&'()*+,;=%:~").find(text[after]) != std::string_view::npos) return true;
     return host.empty() || is_digit(host[0]) || is_private_host(host);
   }
   if (is_digit(text[at])) return true;                                  // "1)": the end of a stack line
