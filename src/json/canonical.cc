@@ -92,7 +92,7 @@ class CanonicalWriter {
         cells_(document_.cells_.get()),
         left_out_(left_out.document() == node.document() ? cells_ + left_out.index() : nullptr),
         text_(document_.text_.data()),
-        copied_in_blocks_(document_.text_.size() >= 32 ? document_.text_.size() - 32 : 0),
+        text_size_(document_.text_.size()),
         byte_order_(document_.ascii_ && !document_.has_escapes()) {
     members_.reserve(64);
     const std::size_t used = out_.size();
@@ -172,7 +172,7 @@ class CanonicalWriter {
     ensure(size + 33);
     char* to = at_;
     const char* from = text_ + cell->at;
-    if (size <= 32 && cell->at <= copied_in_blocks_) {
+    if (size <= 32 && cell->at + std::size_t{32} <= text_size_) {
       const auto* blocks = reinterpret_cast<const __m128i*>(from);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_loadu_si128(blocks));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to) + 1, _mm_loadu_si128(blocks + 1));
@@ -243,8 +243,7 @@ class CanonicalWriter {
   std::uint64_t prefix_of(const Cell* key) const {
     if (!byte_order_) return 0;
     std::uint64_t prefix = 0;
-    // A key is followed by a quote, a colon and a value: eight bytes are there, or the text is nearly over.
-    if (key->at + 1 <= copied_in_blocks_) {
+    if (key->at + std::size_t{9} <= text_size_) {
       std::memcpy(&prefix, text_ + key->at + 1, 8);
       if (key->size < 8) prefix &= (std::uint64_t{1} << key->size * 8) - 1;
     } else {
@@ -264,7 +263,7 @@ class CanonicalWriter {
   const Cell* cells_;
   const Cell* left_out_;
   const char* text_;
-  std::size_t copied_in_blocks_;  // up to this offset, 32 bytes can be read
+  std::size_t text_size_;
   bool byte_order_;               // all names are ASCII as they stand: byte order is UTF-16 order
   char* at_;     // where the next byte goes
   char* limit_;  // of the room made so far
