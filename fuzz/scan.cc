@@ -66,7 +66,8 @@ void require_stands_alone(const ObjectScanner::Found& found, std::string_view te
     start = next + 1;
   }
   require(found.text_after || !text_after, "text after a signal is noticed");
-  require(!found.text_after || text.find_first_not_of(" \t\r\n", end) != std::string_view::npos, "text after a signal is there");
+  require(!found.text_after || text.find_first_not_of(" \t\r\n", end) != std::string_view::npos,
+          "text after a signal is there");
 }
 
 void run(std::uint8_t pieces, std::string_view text) {

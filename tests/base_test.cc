@@ -49,7 +49,8 @@ TEST(time, only_utc_with_a_real_date_is_a_time) {
 }
 
 TEST(time, written_times_read_back) {
-  for (const char* text : {"1970-01-01T00:00:00Z", "2026-11-15T04:00:00Z", "2024-02-29T23:59:59.000000001Z", "1969-12-31T23:59:59.5Z", "2000-01-01T00:00:00.1Z"})
+  for (const char* text : {"1970-01-01T00:00:00Z", "2026-11-15T04:00:00Z", "2024-02-29T23:59:59.000000001Z",
+                           "1969-12-31T23:59:59.5Z", "2000-01-01T00:00:00.1Z"})
     EXPECT_EQ(format_time(*parse_time(text).time), text);
   EXPECT_EQ(format_time(*parse_time("2026-11-15T00:00:00Z").time + 24 * 3600), "2026-11-16T00:00:00Z");
 }
@@ -60,9 +61,12 @@ TEST(time, far_years_keep_their_order) {
 }
 
 TEST(time, durations_of_fixed_length) {
-  const std::pair<const char*, std::int64_t> good[] = {{"PT1H", 3600}, {"PT60M", 3600}, {"PT1H1S", 3601}, {"P1D", 86400}, {"P1DT2H30M", 95400}, {"P2W", 1209600}, {"PT0S", 0}, {"PT999999S", 999999}};
+  const std::pair<const char*, std::int64_t> good[] = {{"PT1H", 3600}, {"PT60M", 3600},      {"PT1H1S", 3601},
+                                                       {"P1D", 86400}, {"P1DT2H30M", 95400}, {"P2W", 1209600},
+                                                       {"PT0S", 0},    {"PT999999S", 999999}};
   for (const auto& [text, seconds] : good) EXPECT_EQ(parse_duration_seconds(text), seconds) << text;
-  for (const char* text : {"", "P", "PT", "P1DT", "PT1.5H", "-PT1H", "+PT1H", "pt1h", "P1Y", "P1M", "PT1H ", " PT1H", "PT1S1M", "P1W1D", "PT1000000S", "1H", "PTH", "P1H"})
+  for (const char* text : {"", "P", "PT", "P1DT", "PT1.5H", "-PT1H", "+PT1H", "pt1h", "P1Y", "P1M", "PT1H ", " PT1H",
+                           "PT1S1M", "P1W1D", "PT1000000S", "1H", "PTH", "P1H"})
     EXPECT_FALSE(parse_duration_seconds(text)) << text;
 }
 
@@ -70,10 +74,10 @@ TEST(text, utf8_is_checked_to_the_byte) {
   EXPECT_EQ(find_invalid_utf8("plain"), 5u);
   EXPECT_EQ(find_invalid_utf8("\u00e9\u20ac\U0001F600"), 9u);
   EXPECT_EQ(find_invalid_utf8("ab\xff"), 2u);
-  EXPECT_EQ(find_invalid_utf8("12345678\xc0\x80"), 8u);      // overlong
-  EXPECT_EQ(find_invalid_utf8("\xed\xa0\x80"), 0u);          // a surrogate
-  EXPECT_EQ(find_invalid_utf8("\xf4\x90\x80\x80"), 0u);      // beyond U+10FFFF
-  EXPECT_EQ(find_invalid_utf8("a\xe2\x82"), 1u);             // cut short
+  EXPECT_EQ(find_invalid_utf8("12345678\xc0\x80"), 8u);  // overlong
+  EXPECT_EQ(find_invalid_utf8("\xed\xa0\x80"), 0u);      // a surrogate
+  EXPECT_EQ(find_invalid_utf8("\xf4\x90\x80\x80"), 0u);  // beyond U+10FFFF
+  EXPECT_EQ(find_invalid_utf8("a\xe2\x82"), 1u);         // cut short
 }
 
 TEST(text, what_cannot_be_seen_is_shown) {

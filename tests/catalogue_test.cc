@@ -17,7 +17,8 @@ namespace {
 std::set<std::string> words_in(const std::filesystem::path& folder, const std::set<std::string>& endings) {
   std::set<std::string> words;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (!endings.contains(entry.path().extension().string()) || entry.path().filename() == "catalogue_test.cc") continue;
+    if (!endings.contains(entry.path().extension().string()) || entry.path().filename() == "catalogue_test.cc")
+      continue;
     std::ifstream in(entry.path());
     std::string word;
     for (char c; in.get(c);) {

@@ -24,11 +24,11 @@ namespace {
 using baton::Code;
 using baton::Diagnostic;
 using baton::Dialect;
+using baton::info;
+using baton::join;
 using baton::Place;
 using baton::Severity;
 using baton::Time;
-using baton::info;
-using baton::join;
 using baton::json::Node;
 namespace agent_contract = baton::agent_contract;
 namespace agent_exit = baton::agent_exit;
@@ -109,7 +109,8 @@ void run_move(Node row, Agreement& outcome) {
   const auto active = phase.is_string() ? agent_exit::find_phase(phase.string()) : std::nullopt;
   // Acting is judged with the flag on, unless the row says otherwise.
   const std::string flag = row["flag"].is_string() ? std::string(row["flag"].string()) : "true";
-  const auto verdict = agent_exit::accept(agent_exit::check_if_enabled(row["input"].string(), flag.c_str()), active, actor.value_or(agent_exit::ActorKind::Agent));
+  const auto verdict = agent_exit::accept(agent_exit::check_if_enabled(row["input"].string(), flag.c_str()), active,
+                                          actor.value_or(agent_exit::ActorKind::Agent));
   outcome.add("accepted", text_of(expected["accepted"]), boolean(verdict.accepted()));
   outcome.add("codes", strings(expected["codes"]), distinct(verdict.diagnostics));
   outcome.add("next_phase", expected["next_phase"].is_string() ? std::string(expected["next_phase"].string()) : "null",
@@ -131,7 +132,8 @@ void run_scan(Node row, Agreement& outcome) {
       continue;
     }
     const std::string repeated(chunk["repeat"].string());
-    for (long long left = std::stoll(std::string(chunk["times"].number_text())); left > 0; --left) scanner.feed(repeated);
+    for (long long left = std::stoll(std::string(chunk["times"].number_text())); left > 0; --left)
+      scanner.feed(repeated);
   }
   scanner.end();
   const Node expected = row["expected"];
@@ -157,8 +159,10 @@ void run_contract(Node row, Agreement& outcome) {
   outcome.add("warnings", strings(expected["warnings"]), join(checked.warnings, ","));
   for (const Diagnostic& diagnostic : checked.diagnostics) {
     if (diagnostic.code != Code::HANDOFF_JSON) continue;
-    if (expected["line"].is_number()) outcome.add("line", text_of(expected["line"]), std::to_string(diagnostic.place.line));
-    if (expected["column"].is_number()) outcome.add("column", text_of(expected["column"]), std::to_string(diagnostic.place.column));
+    if (expected["line"].is_number())
+      outcome.add("line", text_of(expected["line"]), std::to_string(diagnostic.place.line));
+    if (expected["column"].is_number())
+      outcome.add("column", text_of(expected["column"]), std::to_string(diagnostic.place.column));
   }
 }
 
@@ -192,7 +196,8 @@ void run_packet(Node row, Agreement& outcome) {
   options.dialect = Dialect::Uaix;
   const auto report = checker::check(document_of(row), options);
   outcome.add("valid", text_of(row["expected"]["valid"]), boolean(report.valid()));
-  outcome.add("codes", sorted(strings(row["expected"]["codes"])), sorted(distinct(report.diagnostics, Severity::Error)));
+  outcome.add("codes", sorted(strings(row["expected"]["codes"])),
+              sorted(distinct(report.diagnostics, Severity::Error)));
 }
 
 void run_spec(Node row, Agreement& outcome) {
@@ -204,7 +209,9 @@ void run_spec(Node row, Agreement& outcome) {
   const auto report = checker::check(document_of(row), options);
   outcome.add("valid", text_of(expected["valid"]), boolean(report.valid()));
   outcome.add("codes", sorted(strings(expected["codes"])), sorted(distinct(report.diagnostics, Severity::Error)));
-  if (expected["warnings"]) outcome.add("warnings", sorted(strings(expected["warnings"])), sorted(distinct(report.diagnostics, Severity::Warning)));
+  if (expected["warnings"])
+    outcome.add("warnings", sorted(strings(expected["warnings"])),
+                sorted(distinct(report.diagnostics, Severity::Warning)));
   if (expected["resolved"].is_object()) {
     const std::string text = report.resolved ? json::write(*report.resolved) : "null";
     const auto document = json::parse(text);
@@ -217,7 +224,8 @@ void run_gate(Node row, Agreement& outcome) {
   const std::string spec = document_of(row);
   const Node manifest = row["manifest"];
   const Node slug = row["cli_task_slug"];
-  handoff_spec::GateQuestion question{spec, slug.is_string() ? slug.string() : std::string_view(), handoff_spec::VaultAnswer::not_provisioned(), {}};
+  handoff_spec::GateQuestion question{
+      spec, slug.is_string() ? slug.string() : std::string_view(), handoff_spec::VaultAnswer::not_provisioned(), {}};
   if (manifest && !manifest.is_null()) question.vault = handoff_spec::VaultAnswer::found(manifest);
   if (row["vault_unreachable"].is_true()) question.vault = handoff_spec::VaultAnswer::unreachable();
   question.options.profile = handoff_spec::find_profile("raxx");
@@ -256,7 +264,8 @@ void run_canonical(Node row, Agreement& outcome) {
 bool run_row(Node row, const std::string& file, Agreement& outcome) {
   const auto named = [&](std::string_view word) { return file.find(word) != std::string::npos; };
   const bool has_document = row["input"] || row["raw"];
-  if (row["ieee_hex"] || (has_document && (row["expected"].is_string() || row["expected"].is_null()))) run_canonical(row, outcome);
+  if (row["ieee_hex"] || (has_document && (row["expected"].is_string() || row["expected"].is_null())))
+    run_canonical(row, outcome);
   else if (row["chunks"]) run_scan(row, outcome);
   else if (row["env"]) run_flag(row, outcome);
   else if (row["statuses"]) run_statuses(row, outcome);
@@ -305,8 +314,10 @@ int main(int argc, char** argv) {
         continue;
       }
       ++file_failed;
-      const std::string id = row && row->root()["id"].is_string() ? std::string(row->root()["id"].string()) : "line " + std::to_string(number);
-      std::cout << "DISAGREES " << file << " " << id << "\n  want " << baton::printable(outcome.expected, 2000) << "\n  got  " << baton::printable(outcome.actual, 2000) << "\n";
+      const std::string id = row && row->root()["id"].is_string() ? std::string(row->root()["id"].string())
+                                                                  : "line " + std::to_string(number);
+      std::cout << "DISAGREES " << file << " " << id << "\n  want " << baton::printable(outcome.expected, 2000)
+                << "\n  got  " << baton::printable(outcome.actual, 2000) << "\n";
     }
     std::cout << file << ": " << file_passed << " of " << file_passed + file_failed << "\n";
     passed += file_passed;

@@ -99,7 +99,8 @@ std::string good_spec() {
 }
 
 // The good spec with members replaced, added, or (by an empty text) taken out.
-std::string with(std::initializer_list<std::pair<std::string_view, std::string>> changes, const std::string& base = good_spec()) {
+std::string with(std::initializer_list<std::pair<std::string_view, std::string>> changes,
+                 const std::string& base = good_spec()) {
   Value spec = value(base);
   for (const auto& [name, text] : changes) {
     if (text.empty()) spec.erase(name);
@@ -108,7 +109,9 @@ std::string with(std::initializer_list<std::pair<std::string_view, std::string>>
   return json::write(spec);
 }
 
-std::string with_policy(const std::string& policy) { return with({{"surfaces", R"(["aws"])"}, {"aws_inline_policy", policy}}); }
+std::string with_policy(const std::string& policy) {
+  return with({{"surfaces", R"(["aws"])"}, {"aws_inline_policy", policy}});
+}
 
 std::string with_statement(const std::string& statement) {
   return with_policy(R"({"Version":"2012-10-17","Statement":[)" + statement + "]}");
@@ -220,7 +223,8 @@ const std::vector<Case>& check_cases() {
       {with({{"expected_runtime", "\"PT24H1S\""}}), {"SPEC_RUNTIME_RANGE"}},
       {with({{"expected_runtime", "\"PT2H15M\""}, {"ttl_hours", "2"}}), {}},
       {with({{"expected_runtime", "\"PT2H15M1S\""}, {"ttl_hours", "2"}}), {"SPEC_RUNTIME_EXCEEDS_TTL"}},
-      {with({{"expected_runtime", "\"PT5H\""}, {"ttl_hours", "2"}, {"ttl_expires_at", "\"2026-11-15T05:00:00Z\""}}), {}},
+      {with({{"expected_runtime", "\"PT5H\""}, {"ttl_hours", "2"}, {"ttl_expires_at", "\"2026-11-15T05:00:00Z\""}}),
+       {}},
       {with({{"ttl_expires_at", "\"2026-11-15T00:45:00Z\""}}), {}},
       {with({{"ttl_expires_at", "\"2026-11-15T00:44:59Z\""}}), {"SPEC_RUNTIME_EXCEEDS_TTL"}},
       {with({{"ttl_expires_at", "\"2026-11-15T04:00:00+00:00\""}}), {"SPEC_TTL_TIMESTAMP"}},
@@ -252,7 +256,9 @@ const std::vector<Case>& check_cases() {
       {with({{"mcp_tools", R"(["stripe_charge"])"}}), {}, {"SPEC_TOOL_ALWAYS_EXCLUDED"}},
       {with({{"mcp_tools", R"(["Git_push"," git_push"])"}}), {}, {"SPEC_TOOL_UNKNOWN"}},
       {with({{"mcp_tools", R"(["aws_s3_read"])"}}), {}, {"SPEC_TOOL_SURFACE_MISSING"}},
-      {with({{"mcp_tools", R"(["heroku_config_get","github_pr_merge","email_read"])"}}), {}, {"SPEC_TOOL_SURFACE_MISSING"}},
+      {with({{"mcp_tools", R"(["heroku_config_get","github_pr_merge","email_read"])"}}),
+       {},
+       {"SPEC_TOOL_SURFACE_MISSING"}},
       {with({{"surfaces", R"(["heroku"])"}, {"mcp_tools", R"(["heroku_config_get","github_pr_create"])"}}), {}},
       {with({{"surfaces", "7"}, {"mcp_tools", R"(["aws_s3_read"])"}}), {"SPEC_FIELD_TYPE"}},
       // aws_inline_policy: there or not
@@ -263,9 +269,12 @@ const std::vector<Case>& check_cases() {
       {with_policy("{}"), {"SPEC_AWS_POLICY_SHAPE"}},
       {with_policy(R"({"Statement":[]})"), {"SPEC_AWS_POLICY_SHAPE"}},
       {with_policy(R"({"Statement":"a"})"), {"SPEC_AWS_POLICY_SHAPE"}},
-      {with_policy(R"({"Version":"2026-11-15","Statement":{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::a"}})"),
+      {with_policy(
+           R"({"Version":"2026-11-15","Statement":{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::a"}})"),
        {"SPEC_AWS_POLICY_SHAPE"}},
-      {with_policy(R"({"Id":"i","Statement":{"Sid":"s","Effect":"Allow","Action":"s3:GetObject","Resource":"*","Condition":{}}})"), {}},
+      {with_policy(
+           R"({"Id":"i","Statement":{"Sid":"s","Effect":"Allow","Action":"s3:GetObject","Resource":"*","Condition":{}}})"),
+       {}},
       {with_policy(R"({"Comment":"i","Statement":{"Effect":"Allow","Action":"s3:GetObject","Resource":"*"}})"),
        {"SPEC_AWS_POLICY_SHAPE"}},
       {with_statement("7"), {"SPEC_AWS_POLICY_SHAPE"}},
@@ -273,9 +282,12 @@ const std::vector<Case>& check_cases() {
       {with_statement(R"({"Effect":"allow","Action":"s3:GetObject","Resource":"*"})"), {"SPEC_AWS_POLICY_SHAPE"}},
       {with_statement(R"({"Effect":"Allow","Resource":"*"})"), {"SPEC_AWS_POLICY_SHAPE"}},
       {with_statement(R"({"Effect":"Allow","Action":"s3:GetObject"})"), {"SPEC_AWS_POLICY_SHAPE"}},
-      {with_statement(R"({"Effect":"Deny","Action":"s3:a","NotAction":"s3:b","Resource":"*"})"), {"SPEC_AWS_POLICY_SHAPE"}},
-      {with_statement(R"({"Effect":"Allow","Principal":"*","Action":"s3:GetObject","Resource":"*"})"), {"SPEC_AWS_POLICY_SHAPE"}},
-      {with_statement(R"({"Effect":"Allow","Action":"s3:GetObject","Resource":"*","Condition":[]})"), {"SPEC_AWS_POLICY_SHAPE"}},
+      {with_statement(R"({"Effect":"Deny","Action":"s3:a","NotAction":"s3:b","Resource":"*"})"),
+       {"SPEC_AWS_POLICY_SHAPE"}},
+      {with_statement(R"({"Effect":"Allow","Principal":"*","Action":"s3:GetObject","Resource":"*"})"),
+       {"SPEC_AWS_POLICY_SHAPE"}},
+      {with_statement(R"({"Effect":"Allow","Action":"s3:GetObject","Resource":"*","Condition":[]})"),
+       {"SPEC_AWS_POLICY_SHAPE"}},
       {allow("[]", bucket), {"SPEC_AWS_POLICY_SHAPE"}},
       {allow("[7]", bucket), {"SPEC_AWS_POLICY_SHAPE"}},
       {allow("\"s3*\"", bucket), {"SPEC_AWS_POLICY_SHAPE"}},
@@ -298,14 +310,18 @@ const std::vector<Case>& check_cases() {
       {allow("\"s3:*\"", "\"arn:aws:s3:::*/*\""), {"SPEC_AWS_POLICY_BLANKET"}},
       {allow("\"ec2:*\"", "\"arn:aws:ec2:*:*:*\""), {"SPEC_AWS_POLICY_BLANKET"}},
       {allow(R"(["s3:GetObject","s3:*"])", R"(["arn:aws:s3:::a","*"])"), {"SPEC_AWS_POLICY_BLANKET"}},
-      {with_statement(R"({"Effect":"Allow","Action":"s3:GetObject","NotResource":"arn:aws:s3:::a"})"), {"SPEC_AWS_POLICY_BLANKET"}},
+      {with_statement(R"({"Effect":"Allow","Action":"s3:GetObject","NotResource":"arn:aws:s3:::a"})"),
+       {"SPEC_AWS_POLICY_BLANKET"}},
       {with_statement(R"({"Effect":"Deny","NotAction":"s3:GetObject","NotResource":"arn:aws:s3:::a"})"), {}},
       {with_statement(R"({"Effect":"Deny","Action":"*","Resource":"*"})"), {}},
       {with_statement(R"({"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Maybe"})"),
        {"SPEC_AWS_POLICY_SHAPE", "SPEC_AWS_POLICY_BLANKET"}},
       // its length: {"Statement":{"Effect":"Allow","Action":"s3:GetObject","Resource":""}} is 70 characters
-      {with_policy(R"({"Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": ")" + std::string(2048 - 70, 'r') + "\"}}"), {}},
-      {with_policy(R"({"Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": ")" + std::string(2049 - 70, 'r') + "\"}}"),
+      {with_policy(R"({"Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": ")" +
+                   std::string(2048 - 70, 'r') + "\"}}"),
+       {}},
+      {with_policy(R"({"Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": ")" +
+                   std::string(2049 - 70, 'r') + "\"}}"),
        {"SPEC_AWS_POLICY_TOO_LONG"}},
   };
   return cases;
@@ -330,10 +346,18 @@ TEST(HandoffSpec, EveryFaultIsFoundInTheOrderOfTheFields) {
   const std::string spec =
       R"({"zeta":1,"aws_inline_policy":{},"mcp_tools":7,"owner":"-","repo":"/","ttl_hours":0,"ttl_expires_at":"x",)"
       R"("expected_runtime":"x","linked_card":0,"operator_approval":"","surfaces":[],"task_slug":"x","alpha":1})";
-  const Codes expected = {"SPEC_TASK_SLUG_FORMAT", "SPEC_SURFACES_EMPTY",  "SPEC_APPROVAL_INVALID",
-                          "SPEC_LINKED_CARD_RANGE", "SPEC_RUNTIME_FORMAT", "SPEC_TTL_TIMESTAMP",
-                          "SPEC_TTL_HOURS_RANGE",   "SPEC_REPO_FORMAT",    "SPEC_OWNER_FORMAT",
-                          "SPEC_FIELD_TYPE",        "SPEC_AWS_POLICY_WITHOUT_SURFACE", "SPEC_AWS_POLICY_SHAPE",
+  const Codes expected = {"SPEC_TASK_SLUG_FORMAT",
+                          "SPEC_SURFACES_EMPTY",
+                          "SPEC_APPROVAL_INVALID",
+                          "SPEC_LINKED_CARD_RANGE",
+                          "SPEC_RUNTIME_FORMAT",
+                          "SPEC_TTL_TIMESTAMP",
+                          "SPEC_TTL_HOURS_RANGE",
+                          "SPEC_REPO_FORMAT",
+                          "SPEC_OWNER_FORMAT",
+                          "SPEC_FIELD_TYPE",
+                          "SPEC_AWS_POLICY_WITHOUT_SURFACE",
+                          "SPEC_AWS_POLICY_SHAPE",
                           "SPEC_FIELD_UNKNOWN"};
   const Checked checked = check(spec, {.now = kNow});
   EXPECT_EQ(codes(checked.diagnostics, Severity::Error), expected);
@@ -355,7 +379,8 @@ TEST(HandoffSpec, ProfileDefaultNamesNobodysRepository) {
   const std::string spec = with({{"repo", ""}, {"owner", ""}});
   EXPECT_EQ(check(spec, {.now = kNow}).diagnostics.size(), 2u);
   EXPECT_TRUE(check(spec, {find_profile("raxx"), kNow}).valid());
-  EXPECT_EQ(check(good_spec(), {.now = kNow}).resolved.value().secret_path, "/baton/handoffs/ledger-export-fix-20261115/");
+  EXPECT_EQ(check(good_spec(), {.now = kNow}).resolved.value().secret_path,
+            "/baton/handoffs/ledger-export-fix-20261115/");
   EXPECT_EQ(find_profile("other"), nullptr);
 }
 
@@ -379,19 +404,23 @@ TEST(HandoffSpec, ResolvesToolsAndTimes) {
 }
 
 Code judge_at_end_of_time() {
-  const json::Document manifest = document(
-      R"({"task_slug":"ledger-export-fix-20261115","linked_card":812,"operator_approval":"Dana 2026-11-14",)"
-      R"("expires_at":"9999-12-31T23:59:59Z","surfaces":{}})");
+  const json::Document manifest =
+      document(R"({"task_slug":"ledger-export-fix-20261115","linked_card":812,"operator_approval":"Dana 2026-11-14",)"
+               R"("expires_at":"9999-12-31T23:59:59Z","surfaces":{}})");
   const std::string spec = good_spec();
-  return gate({spec, "ledger-export-fix-20261115", VaultAnswer::found(manifest.root()), {.now = {INT64_MAX}}}).value().code;
+  return gate({spec, "ledger-export-fix-20261115", VaultAnswer::found(manifest.root()), {.now = {INT64_MAX}}})
+      .value()
+      .code;
 }
 
 // The clock reading comes from outside too; no reading may overflow.
 TEST(HandoffSpec, TimesAtTheEndOfTime) {
   EXPECT_FALSE(check(good_spec(), {.now = {INT64_MIN}}).valid());  // the approval lies ahead
-  EXPECT_EQ(check(with({{"ttl_expires_at", "\"9999-12-31T23:59:59Z\""}}), {.now = {INT64_MAX}}).diagnostics.size(), 1u);  // expired
+  EXPECT_EQ(check(with({{"ttl_expires_at", "\"9999-12-31T23:59:59Z\""}}), {.now = {INT64_MAX}}).diagnostics.size(),
+            1u);  // expired
   EXPECT_EQ(judge_at_end_of_time(), Code::GATE_TTL_EXPIRED);
-  EXPECT_TRUE(check(with({{"ttl_expires_at", "\"9999-12-31T23:59:59Z\""}}), {.now = at("2262-04-11T00:00:00Z")}).valid());
+  EXPECT_TRUE(
+      check(with({{"ttl_expires_at", "\"9999-12-31T23:59:59Z\""}}), {.now = at("2262-04-11T00:00:00Z")}).valid());
 }
 
 TEST(HandoffSpec, Recognises) {
@@ -487,7 +516,8 @@ const std::vector<GateCase>& gate_cases() {
       {"", manifest_with({{"version", "1"}, {"spec_sha256", quoted("sha256:" + sum)}})},
       {"", manifest_with({{"spec_sha256", quoted(sum)}}), " " + gated_spec() + "\n"},
       {"GATE_MANIFEST_MISMATCH", manifest_with({{"spec_sha256", quoted(std::string(64, '0'))}})},
-      {"GATE_MANIFEST_MISMATCH", manifest_with({{"spec_sha256", quoted(sum)}}), with({{"ttl_hours", "5"}}, gated_spec())},
+      {"GATE_MANIFEST_MISMATCH", manifest_with({{"spec_sha256", quoted(sum)}}),
+       with({{"ttl_hours", "5"}}, gated_spec())},
       {"GATE_MANIFEST_MISMATCH", manifest_with({{"task_slug", "\"ledger-export-fix-20261116\""}})},
       {"GATE_MANIFEST_MISMATCH", manifest_with({{"linked_card", "813"}})},
       {"", manifest_with({{"linked_card", "812.0"}})},
@@ -499,18 +529,23 @@ const std::vector<GateCase>& gate_cases() {
       // 8, 9
       {"GATE_APPROVAL_MISSING", manifest_with({{"operator_approval", ""}})},
       {"GATE_APPROVAL_MISSING", manifest_with({{"operator_approval", "null"}})},
-      {"GATE_APPROVAL_MISSING", manifest_with({{"operator_approval", "\"Dana 2026-11-13\""}}), gated_spec(), kSlug, "2026-11-15T05:00:00Z"},
+      {"GATE_APPROVAL_MISSING", manifest_with({{"operator_approval", "\"Dana 2026-11-13\""}}), gated_spec(), kSlug,
+       "2026-11-15T05:00:00Z"},
       {"GATE_TTL_EXPIRED", good_manifest(), gated_spec(), kSlug, "2026-11-15T04:00:00Z"},
       {"GATE_TTL_EXPIRED", manifest_with({{"surfaces", "{}"}}), gated_spec(), kSlug, "2026-11-16T04:00:00Z"},
       // 10, 11, 12
       {"GATE_SURFACE_MISSING", manifest_with({{"surfaces", R"({"github":{"status":"partial"}})"}})},
       {"GATE_SURFACE_MISSING", manifest_with({{"surfaces", "{}"}})},
-      {"GATE_SURFACE_INACTIVE", manifest_with({{"surfaces", surfaces(R"({"status":"active","identity":"admin"})", R"({"status":"revoked","identity":"task"})")}})},
+      {"GATE_SURFACE_INACTIVE", manifest_with({{"surfaces", surfaces(R"({"status":"active","identity":"admin"})",
+                                                                     R"({"status":"revoked","identity":"task"})")}})},
       {"GATE_SURFACE_INACTIVE", manifest_with({{"surfaces", surfaces(active, R"({"identity":"task"})")}})},
-      {"GATE_BLANKET_IDENTITY", manifest_with({{"surfaces", surfaces(R"({"status":"active","identity":"operator"})", active)}, {"velvet_enrolled", "false"}})},
+      {"GATE_BLANKET_IDENTITY",
+       manifest_with({{"surfaces", surfaces(R"({"status":"active","identity":"operator"})", active)},
+                      {"velvet_enrolled", "false"}})},
       {"GATE_BLANKET_IDENTITY", manifest_with({{"surfaces", surfaces(R"({"status":"active"})", active)}})},
       // 13: two hours of work; an hour needs no enrolment
-      {"GATE_VELVET_NOT_ENROLLED", manifest_with({{"velvet_enrolled", "false"}}), gated_spec(), kSlug, "2026-11-15T03:00:00Z"},
+      {"GATE_VELVET_NOT_ENROLLED", manifest_with({{"velvet_enrolled", "false"}}), gated_spec(), kSlug,
+       "2026-11-15T03:00:00Z"},
       {"GATE_VELVET_NOT_ENROLLED", manifest_with({{"velvet_enrolled", ""}})},
       {"", manifest_with({{"velvet_enrolled", "false"}}), good_spec()},
       // 14: two hours less the grace of fifteen minutes, to the second
@@ -550,13 +585,14 @@ TEST(HandoffSpec, EveryCodeHasACase) {
 // --- the one Handoff ------------------------------------------------------------------------------------------------
 
 TEST(HandoffSpec, GoesThroughTheHandoffUnchanged) {
-  const std::string text = with({{"surfaces", R"(["aws","github"])"},
-                                 {"expected_runtime", "\"PT4H\""},
-                                 {"ttl_expires_at", "\"2026-11-15T04:00:00Z\""},
-                                 {"ttl_hours", "4.0"},
-                                 {"mcp_tools", R"(["git_push"])"},
-                                 {"aws_inline_policy", R"({"Statement":{"Effect":"Deny","Action":"*","Resource":"*"}})"},
-                                 {"a/b~c", "[1,{}]"}});
+  const std::string text =
+      with({{"surfaces", R"(["aws","github"])"},
+            {"expected_runtime", "\"PT4H\""},
+            {"ttl_expires_at", "\"2026-11-15T04:00:00Z\""},
+            {"ttl_hours", "4.0"},
+            {"mcp_tools", R"(["git_push"])"},
+            {"aws_inline_policy", R"({"Statement":{"Effect":"Deny","Action":"*","Resource":"*"}})"},
+            {"a/b~c", "[1,{}]"}});
   const json::Document parsed = document(text);
   const Handoff handoff = to_handoff(parsed.root(), text);
   EXPECT_EQ(handoff.dialect, Dialect::HandoffSpec);
@@ -567,7 +603,8 @@ TEST(HandoffSpec, GoesThroughTheHandoffUnchanged) {
   EXPECT_EQ(handoff.text(Field::expires_at), "2026-11-15T04:00:00Z");
   EXPECT_EQ(handoff.other.size(), 1u);
   const json::Document back = document(json::write(from_handoff(handoff)));
-  EXPECT_EQ(json::canonical(back.root(), json::Numbers::Exact).value(), json::canonical(parsed.root(), json::Numbers::Exact).value());
+  EXPECT_EQ(json::canonical(back.root(), json::Numbers::Exact).value(),
+            json::canonical(parsed.root(), json::Numbers::Exact).value());
 }
 
 }  // namespace

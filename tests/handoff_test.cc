@@ -70,7 +70,8 @@ TEST(handoff, every_valid_document_comes_back_the_same) {
       const checker::Report report = checker::check(row.document, row.options);
       if (!report.valid() || !report.handoff) continue;
       ++seen;
-      EXPECT_EQ(canonical(json::write(translate::handoff_document(*report.handoff))), canonical(body_of(row))) << file << " " << row.id;
+      EXPECT_EQ(canonical(json::write(translate::handoff_document(*report.handoff))), canonical(body_of(row)))
+          << file << " " << row.id;
     }
     EXPECT_GT(seen, 5u) << file;
   }
@@ -86,8 +87,7 @@ json::Value parsed(const std::string& text) {
 json::Value supplies_for(Dialect dialect) {
   switch (dialect) {
     case Dialect::AgentExit: return parsed(R"({"phase_completed":"REVIEW"})");
-    case Dialect::AgentContract:
-      return parsed(R"({"agent_status":{"agent_id":"a1b2c3","pending_steps":[]}})");
+    case Dialect::AgentContract: return parsed(R"({"agent_status":{"agent_id":"a1b2c3","pending_steps":[]}})");
     default:
       return parsed(R"({"source":{"type":"agent","id":"agt_a.one","label":"One","role":"worker","project":"demo"},
         "target":{"type":"agent","id":"agt_a.two","label":"Two","role":"worker","project":"demo"},
@@ -112,7 +112,8 @@ void supply_if_missing(translate::Options& options, const translate::Translation
     if (place == "/exit_reason") value = "blocked";
     if (place == "/agent_status/plan_status") value = "NEEDS_INPUT";
     if (place.starts_with("/evidence_report/") && !place.ends_with("verification")) value = json::Value::array();
-    if (place == "/body/delegated_authorization") value = parsed(R"({"authorization_ref":"ticket-1","secret_values_included":false})");
+    if (place == "/body/delegated_authorization")
+      value = parsed(R"({"authorization_ref":"ticket-1","secret_values_included":false})");
     options.set.emplace_back(place, value);
   }
 }
@@ -140,15 +141,18 @@ TEST(translate, what_comes_out_passes_its_checker) {
         check_options.dialect = to;
         check_options.now = options.now;
         check_options.profile = options.profile;
-        EXPECT_TRUE(checker::check(translation.text, check_options).valid()) << file << " " << row.id << " to " << dialect_name(to);
+        EXPECT_TRUE(checker::check(translation.text, check_options).valid())
+            << file << " " << row.id << " to " << dialect_name(to);
       }
     }
   }
   // Which pairs can be done at all: nothing becomes a spec, and a spec is no exit.
-  const bool possible[4][4] = {{true, true, true, false}, {true, true, true, false}, {true, true, true, false}, {false, true, true, true}};
+  const bool possible[4][4] = {
+      {true, true, true, false}, {true, true, true, false}, {true, true, true, false}, {false, true, true, true}};
   for (std::size_t from = 0; from < 4; ++from)
     for (std::size_t to = 0; to < 4; ++to)
-      EXPECT_EQ(done[from][to] > 0, possible[from][to]) << dialect_name(kDialects[from]) << " to " << dialect_name(kDialects[to]);
+      EXPECT_EQ(done[from][to] > 0, possible[from][to])
+          << dialect_name(kDialects[from]) << " to " << dialect_name(kDialects[to]);
 }
 
 Handoff exit_handoff(const std::string& text) {
@@ -164,15 +168,19 @@ std::vector<std::string> wire(const translate::Translation& translation) {
   return out;
 }
 
-const char* const kBlocked = R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"IMPLEMENTATION","exit_reason":"blocked","pr_url":"https://forge.test/1","notes":"no credentials"})";
+const char* const kBlocked =
+    R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"IMPLEMENTATION","exit_reason":"blocked","pr_url":"https://forge.test/1","notes":"no credentials"})";
 
 TEST(translate, names_what_is_missing_and_what_is_lost) {
   translate::Options options;
   options.to = Dialect::AgentContract;
   const auto translation = translate::translate(exit_handoff(kBlocked), options);
   EXPECT_FALSE(translation.done());
-  EXPECT_EQ(wire(translation), (std::vector<std::string>{"TRANSLATE_EMPTY_EVIDENCE", "TRANSLATE_MISSING:/agent_status/agent_id", "TRANSLATE_MISSING:/agent_status/pending_steps",
-                                                         "TRANSLATE_MISSING:/agent_status/next_action", "TRANSLATE_LOST:/version", "TRANSLATE_LOST:/phase_completed", "TRANSLATE_LOST:/pr_url"}));
+  EXPECT_EQ(wire(translation),
+            (std::vector<std::string>{"TRANSLATE_EMPTY_EVIDENCE", "TRANSLATE_MISSING:/agent_status/agent_id",
+                                      "TRANSLATE_MISSING:/agent_status/pending_steps",
+                                      "TRANSLATE_MISSING:/agent_status/next_action", "TRANSLATE_LOST:/version",
+                                      "TRANSLATE_LOST:/phase_completed", "TRANSLATE_LOST:/pr_url"}));
 }
 
 TEST(translate, a_supplied_member_never_overrides_the_source) {
@@ -187,7 +195,8 @@ TEST(translate, a_supplied_member_never_overrides_the_source) {
 }
 
 TEST(translate, completed_never_becomes_complete_without_proof) {
-  const Handoff completed = exit_handoff(R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"REVIEW","exit_reason":"completed"})");
+  const Handoff completed = exit_handoff(
+      R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"REVIEW","exit_reason":"completed"})");
   translate::Options options;
   options.to = Dialect::AgentContract;
   options.with = supplies_for(Dialect::AgentContract);

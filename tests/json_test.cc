@@ -13,8 +13,28 @@ namespace baton::json {
 namespace {
 
 TEST(parse, accepts_what_rfc_8259_does) {
-  for (const char* text : {"{}", "[]", " [ ] ", "\"\"", "0", "-0", "1e5", "1E+5", "-1.5e-3", "true", "false", "null", "\t\r\n 1 \n", "[1,[2,[3]]]",
-                           "{\"\":0}", "\"\\u0000\"", "\"\\ud83d\\ude00\"", "\"\\/\\b\\f\\n\\r\\t\\\\\\\"\"", "\"\u2028\"", "\"\x7f\"", "123456789012345678901234567890", "1e999999"})
+  for (const char* text : {"{}",
+                           "[]",
+                           " [ ] ",
+                           "\"\"",
+                           "0",
+                           "-0",
+                           "1e5",
+                           "1E+5",
+                           "-1.5e-3",
+                           "true",
+                           "false",
+                           "null",
+                           "\t\r\n 1 \n",
+                           "[1,[2,[3]]]",
+                           "{\"\":0}",
+                           "\"\\u0000\"",
+                           "\"\\ud83d\\ude00\"",
+                           "\"\\/\\b\\f\\n\\r\\t\\\\\\\"\"",
+                           "\"\u2028\"",
+                           "\"\x7f\"",
+                           "123456789012345678901234567890",
+                           "1e999999"})
     EXPECT_TRUE(parse(text).has_value()) << text << ": " << parse(text).error().what;
 }
 
@@ -116,7 +136,8 @@ TEST(parse, limits_hold) {
 TEST(parse, works_at_every_length_around_the_block_size) {
   for (std::size_t length = 0; length < 70; ++length) {
     const std::string content(length, 'x');
-    const std::string text = "[\"" + content + "\",\"" + content + "\\n\",\"" + content + "\u00e9\"]" + std::string(length % 20, ' ');
+    const std::string text =
+        "[\"" + content + "\",\"" + content + "\\n\",\"" + content + "\u00e9\"]" + std::string(length % 20, ' ');
     const auto document = parse(text);
     ASSERT_TRUE(document.has_value()) << length;
     EXPECT_EQ(document->root().element(0).string(), content);
@@ -151,7 +172,9 @@ TEST(document, numbers_keep_every_digit) {
 }
 
 TEST(document, equality_is_of_values) {
-  const auto same = [](const char* left, const char* right) { return equal(parse(left)->root(), parse(right)->root()); };
+  const auto same = [](const char* left, const char* right) {
+    return equal(parse(left)->root(), parse(right)->root());
+  };
   EXPECT_TRUE(same("{\"a\":1,\"b\":[2.0]}", "{\"b\":[2],\"a\":1.0}"));
   EXPECT_TRUE(same("1e2", "100"));
   EXPECT_TRUE(same("-0", "0"));
@@ -169,7 +192,8 @@ TEST(pointer, is_rfc_6901) {
   EXPECT_EQ(resolve_pointer(root, "/").number_text(), "0");
   EXPECT_EQ(resolve_pointer(root, "/a~1b").number_text(), "1");
   EXPECT_EQ(resolve_pointer(root, "/m~0n").number_text(), "8");
-  for (const char* none : {"foo", "/foo/01", "/foo/2", "/foo/-", "/foo/x", "/~2", "/~", "/nope"}) EXPECT_FALSE(resolve_pointer(root, none)) << none;
+  for (const char* none : {"foo", "/foo/01", "/foo/2", "/foo/-", "/foo/x", "/~2", "/~", "/nope"})
+    EXPECT_FALSE(resolve_pointer(root, none)) << none;
 }
 
 TEST(path, is_the_subset) {
@@ -182,7 +206,8 @@ TEST(path, is_the_subset) {
   EXPECT_FALSE(at("$.a[0]"));
   EXPECT_EQ(Path::compile("$.a").value(), Path::compile("$['a']").value());
   EXPECT_EQ(Path::compile("$.a['it''s']").has_value(), false);
-  EXPECT_EQ(Path::compile(Path::compile("$['it\\'s'][3]").value().text()).value(), Path::compile("$['it\\'s'][3]").value());
+  EXPECT_EQ(Path::compile(Path::compile("$['it\\'s'][3]").value().text()).value(),
+            Path::compile("$['it\\'s'][3]").value());
   for (const char* text : {"$..a", "$.*", "$[*]", "$[1:2]", "$[-1]", "$[?(@.a)]", "$['a','b']", "$[0,1]"}) {
     ASSERT_FALSE(Path::compile(text)) << text;
     EXPECT_TRUE(Path::compile(text).error().unsupported) << text;
@@ -222,7 +247,8 @@ TEST(decimal, whole_numbers) {
 TEST(canonical, the_two_modes_differ_only_in_digits) {
   const auto both = [](const char* text) {
     const auto document = parse(text);
-    return std::pair{canonical(document->root(), Numbers::Rfc8785).value_or("error"), canonical(document->root(), Numbers::Exact).value_or("error")};
+    return std::pair{canonical(document->root(), Numbers::Rfc8785).value_or("error"),
+                     canonical(document->root(), Numbers::Exact).value_or("error")};
   };
   EXPECT_EQ(both("[1.0,1e2,-0,0.1,1E-7,1e21,123456789]").first, "[1,100,0,0.1,1e-7,1e+21,123456789]");
   EXPECT_EQ(both("[1.0,1e2,-0,0.1,1E-7,1e21,123456789]").second, "[1,100,0,0.1,1e-7,1e+21,123456789]");
@@ -236,13 +262,16 @@ TEST(canonical, the_two_modes_differ_only_in_digits) {
 
 TEST(canonical, sorts_by_utf16_and_escapes_least) {
   const auto of = [](const char* text) { return canonical(parse(text)->root(), Numbers::Rfc8785).value(); };
-  EXPECT_EQ(of("{\"\\ufb33\":1,\"\\ud83d\\ude00\":2,\"\u20ac\":3,\"a\":4,\"\":5}"), "{\"\":5,\"a\":4,\"\u20ac\":3,\"\U0001F600\":2,\"\ufb33\":1}");
+  EXPECT_EQ(of("{\"\\ufb33\":1,\"\\ud83d\\ude00\":2,\"\u20ac\":3,\"a\":4,\"\":5}"),
+            "{\"\":5,\"a\":4,\"\u20ac\":3,\"\U0001F600\":2,\"\ufb33\":1}");
   EXPECT_EQ(of("{\"\ufb33\":1,\"\U0001F600\":2}"), "{\"\U0001F600\":2,\"\ufb33\":1}");
   EXPECT_EQ(of("\"\\u000f\\u007f\\/\\u2028\\\"\\\\\\b\\t\\n\\f\\r\""), "\"\\u000f\x7f/\u2028\\\"\\\\\\b\\t\\n\\f\\r\"");
-  EXPECT_EQ(of("{\"abcdefghij\":1,\"abcdefgh\":2,\"abcdefghi\":3,\"b\":4,\"abcdefg\":5}"), "{\"abcdefg\":5,\"abcdefgh\":2,\"abcdefghi\":3,\"abcdefghij\":1,\"b\":4}");
+  EXPECT_EQ(of("{\"abcdefghij\":1,\"abcdefgh\":2,\"abcdefghi\":3,\"b\":4,\"abcdefg\":5}"),
+            "{\"abcdefg\":5,\"abcdefgh\":2,\"abcdefghi\":3,\"abcdefghij\":1,\"b\":4}");
   std::string many = "{", sorted = "{";
   for (int i = 40; i-- > 0;) many += "\"k" + std::to_string(i + 10) + "\":" + std::to_string(i) + (i > 0 ? "," : "}");
-  for (int i = 0; i < 40; ++i) sorted += "\"k" + std::to_string(i + 10) + "\":" + std::to_string(i) + (i < 39 ? "," : "}");
+  for (int i = 0; i < 40; ++i)
+    sorted += "\"k" + std::to_string(i + 10) + "\":" + std::to_string(i) + (i < 39 ? "," : "}");
   EXPECT_EQ(of(many.c_str()), sorted);
 }
 
@@ -284,9 +313,12 @@ TEST(tracker, says_open_complete_or_broken) {
     return tracker.state();
   };
   using State = Tracker::State;
-  for (const char* text : {"{", "{\"a\"", "{\"a\":", "{\"a\":\"\\u12", "[1,2", "{\"a\":{\"b\":[]}"}) EXPECT_EQ(state(text), State::Open) << text;
-  for (const char* text : {"{}", "[]", "{\"a\":[1,{\"b\":null}]}", "{\"a\":\"\\\"}\"}"}) EXPECT_EQ(state(text), State::Complete) << text;
-  for (const char* text : {"{{", "{a", "{\"a\" \"", "{\"a\":1]", "{\"a\":1 2", "{,", "[1}", "{\"a\n", "{\"a\":\"\\x"}) EXPECT_EQ(state(text), State::Broken) << text;
+  for (const char* text : {"{", "{\"a\"", "{\"a\":", "{\"a\":\"\\u12", "[1,2", "{\"a\":{\"b\":[]}"})
+    EXPECT_EQ(state(text), State::Open) << text;
+  for (const char* text : {"{}", "[]", "{\"a\":[1,{\"b\":null}]}", "{\"a\":\"\\\"}\"}"})
+    EXPECT_EQ(state(text), State::Complete) << text;
+  for (const char* text : {"{{", "{a", "{\"a\" \"", "{\"a\":1]", "{\"a\":1 2", "{,", "[1}", "{\"a\n", "{\"a\":\"\\x"})
+    EXPECT_EQ(state(text), State::Broken) << text;
 }
 
 }  // namespace

@@ -12,8 +12,10 @@
 namespace baton {
 namespace {
 
-const std::string kSignal = R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"REVIEW","exit_reason":"completed"})";
-const std::string kOther = R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"error"})";
+const std::string kSignal =
+    R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"REVIEW","exit_reason":"completed"})";
+const std::string kOther =
+    R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"error"})";
 
 std::string as_json(std::string_view text) { return json::write(json::Value(text)); }
 
@@ -32,11 +34,18 @@ struct Case {
 std::vector<Case> cases() {
   const std::string pretty = "{\n  \"protocol\": \"apm2_agent_exit\",\n  \"notes\": \"a { b } \\\" c\"\n}";
   const std::string claude = "{\"type\":\"result\",\"result\":" + as_json("Done.\n\n" + kSignal) + "}\n";
-  const std::string assistant = R"({"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":)" + as_json("I am done.\n" + kSignal) + "}]}}\n";
-  const std::string subagent = R"({"type":"assistant","parent_tool_use_id":"t1","message":{"role":"assistant","content":[{"type":"text","text":)" + as_json(kOther) + "}]}}\n";
-  const std::string user = R"({"type":"user","message":{"role":"user","content":[{"type":"text","text":)" + as_json(kOther) + "}]}}\n";
-  const std::string codex = R"({"type":"item.completed","item":{"id":"i1","type":"agent_message","text":)" + as_json(kSignal) + "}}\n";
-  const std::string codex_tool = R"({"type":"item.completed","item":{"id":"i2","type":"command_execution","text":)" + as_json(kOther) + "}}\n";
+  const std::string assistant =
+      R"({"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":)" +
+      as_json("I am done.\n" + kSignal) + "}]}}\n";
+  const std::string subagent =
+      R"({"type":"assistant","parent_tool_use_id":"t1","message":{"role":"assistant","content":[{"type":"text","text":)" +
+      as_json(kOther) + "}]}}\n";
+  const std::string user =
+      R"({"type":"user","message":{"role":"user","content":[{"type":"text","text":)" + as_json(kOther) + "}]}}\n";
+  const std::string codex =
+      R"({"type":"item.completed","item":{"id":"i1","type":"agent_message","text":)" + as_json(kSignal) + "}}\n";
+  const std::string codex_tool =
+      R"({"type":"item.completed","item":{"id":"i2","type":"command_execution","text":)" + as_json(kOther) + "}}\n";
   const std::string silent = "{\"type\":\"result\",\"result\":\"nothing to hand over\"}\n";
   return {
       {"indented", "   \t" + kSignal + "  \n", kSignal},
@@ -56,18 +65,24 @@ std::vector<Case> cases() {
       {"a subagent does not speak for the session", assistant + subagent, kSignal},
       {"the last message counts", claude + silent, std::nullopt},
       {"codex", codex + codex_tool, kSignal},
-      {"a duplicate key is found, for the check to refuse", "{\"protocol\":\"apm2_agent_exit\",\"protocol\":\"apm2_agent_exit\"}\n",
+      {"a duplicate key is found, for the check to refuse",
+       "{\"protocol\":\"apm2_agent_exit\",\"protocol\":\"apm2_agent_exit\"}\n",
        "{\"protocol\":\"apm2_agent_exit\",\"protocol\":\"apm2_agent_exit\"}"},
-      {"too large", "{\"protocol\":\"apm2_agent_exit\",\"notes\":\"" + std::string(limits::kExitSignalBytesMax, 'x') + "\"}\n", std::nullopt},
-      {"just not too large", "{\"protocol\":\"apm2_agent_exit\",\"notes\":\"" + std::string(limits::kExitSignalBytesMax - 41, 'x') + "\"}\n",
+      {"too large",
+       "{\"protocol\":\"apm2_agent_exit\",\"notes\":\"" + std::string(limits::kExitSignalBytesMax, 'x') + "\"}\n",
+       std::nullopt},
+      {"just not too large",
+       "{\"protocol\":\"apm2_agent_exit\",\"notes\":\"" + std::string(limits::kExitSignalBytesMax - 41, 'x') + "\"}\n",
        "{\"protocol\":\"apm2_agent_exit\",\"notes\":\"" + std::string(limits::kExitSignalBytesMax - 41, 'x') + "\"}"},
-      {"after an object that is too large", "{\"a\":[\n" + std::string(70'000, ' ') + "\n" + kSignal + "\n]}\n", kSignal},
+      {"after an object that is too large", "{\"a\":[\n" + std::string(70'000, ' ') + "\n" + kSignal + "\n]}\n",
+       kSignal},
   };
 }
 
 TEST(scan, finds_what_stands_alone_however_it_is_cut) {
   for (const Case& one : cases())
-    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{64}, one.text.size() + 1}) EXPECT_EQ(found_in(one.text, piece), one.want) << one.name << " in pieces of " << piece;
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{64}, one.text.size() + 1})
+      EXPECT_EQ(found_in(one.text, piece), one.want) << one.name << " in pieces of " << piece;
 }
 
 TEST(scan, deep_nesting_on_own_lines_is_linear) {

@@ -29,9 +29,9 @@ constexpr std::size_t kDiagnosticsMax = 256;
 
 // --- agent-exit -----------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kExitSignalBytesMax = 65'536;      // stated by the format; also the largest candidate a scan keeps
-constexpr std::size_t kExitVersionBytesMax = 64;         // stated
-constexpr std::size_t kExitPrUrlBytesMax = 2'048;        // stated
+constexpr std::size_t kExitSignalBytesMax = 65'536;  // stated by the format; also the largest candidate a scan keeps
+constexpr std::size_t kExitVersionBytesMax = 64;     // stated
+constexpr std::size_t kExitPrUrlBytesMax = 2'048;    // stated
 constexpr std::size_t kExitEvidenceRefBytesMax = 2'048;  // stated
 constexpr std::size_t kExitNotesBytesMax = 10'240;       // stated
 
@@ -42,21 +42,21 @@ constexpr std::size_t kContractDepthMax = 64;          // stated
 
 // --- uaix -----------------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kUaixBytesMax = 256u << 10;              // stated
-constexpr std::size_t kUaixDepthMax = 32;                      // stated
-constexpr std::size_t kUaixListItemsMax = 100;                 // stated for the optional lists of a handoff body
-constexpr std::int64_t kUaixIssuedLeadSecondsMax = 300;        // stated: clocks of two machines may differ by this much
+constexpr std::size_t kUaixBytesMax = 256u << 10;        // stated
+constexpr std::size_t kUaixDepthMax = 32;                // stated
+constexpr std::size_t kUaixListItemsMax = 100;           // stated for the optional lists of a handoff body
+constexpr std::int64_t kUaixIssuedLeadSecondsMax = 300;  // stated: clocks of two machines may differ by this much
 constexpr std::int64_t kUaixSafeInteger = 9'007'199'254'740'992;  // 2^53: beyond it a double loses digits
 
 // --- handoff-spec ---------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kSpecBytesMax = 65'536;              // stated
-constexpr std::size_t kSpecDepthMax = 64;                  // an IAM policy nests about six deep
-constexpr std::size_t kSpecToolsMax = 64;                  // stated
-constexpr std::size_t kSpecApprovalCharactersMax = 256;    // stated
-constexpr std::size_t kSpecAwsPolicyCharactersMax = 2'048; // stated by AWS STS
-constexpr std::int64_t kSpecTtlSecondsMax = 24 * 3600;     // stated
-constexpr std::int64_t kSpecRuntimeGraceSeconds = 15 * 60; // stated: provisioning takes time off the clock
+constexpr std::size_t kSpecBytesMax = 65'536;               // stated
+constexpr std::size_t kSpecDepthMax = 64;                   // an IAM policy nests about six deep
+constexpr std::size_t kSpecToolsMax = 64;                   // stated
+constexpr std::size_t kSpecApprovalCharactersMax = 256;     // stated
+constexpr std::size_t kSpecAwsPolicyCharactersMax = 2'048;  // stated by AWS STS
+constexpr std::int64_t kSpecTtlSecondsMax = 24 * 3600;      // stated
+constexpr std::int64_t kSpecRuntimeGraceSeconds = 15 * 60;  // stated: provisioning takes time off the clock
 
 // --- the command line -----------------------------------------------------------------------------------------------
 

@@ -25,7 +25,8 @@ int digits(std::string_view text, std::size_t at, std::size_t count) {
 // Days since 1970-01-01 of a day known to exist.
 std::int64_t days_from_civil(int year, int month, int day) {
   namespace chr = std::chrono;
-  return chr::sys_days(chr::year{year} / chr::month{static_cast<unsigned>(month)} / chr::day{static_cast<unsigned>(day)})
+  return chr::sys_days(chr::year{year} / chr::month{static_cast<unsigned>(month)} /
+                       chr::day{static_cast<unsigned>(day)})
       .time_since_epoch()
       .count();
 }
@@ -96,8 +97,9 @@ std::string format_time(Time time) {
   };
   std::string year = std::to_string(static_cast<int>(date.year()));
   year.insert(0, year.size() < 4 ? 4 - year.size() : 0, '0');
-  std::string text = year + "-" + two(static_cast<unsigned>(date.month())) + "-" + two(static_cast<unsigned>(date.day())) +
-                     "T" + two(of_day / 3600) + ":" + two(of_day / 60 % 60) + ":" + two(of_day % 60);
+  std::string text = year + "-" + two(static_cast<unsigned>(date.month())) + "-" +
+                     two(static_cast<unsigned>(date.day())) + "T" + two(of_day / 3600) + ":" + two(of_day / 60 % 60) +
+                     ":" + two(of_day % 60);
   if (fraction != 0) {
     std::string digits_text = std::to_string(fraction);
     digits_text.insert(0, 9 - digits_text.size(), '0');
@@ -147,7 +149,8 @@ std::optional<std::int64_t> parse_duration_seconds(std::string_view text) {
 }
 
 Time SystemClock::now() {
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count()};
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+              .count()};
 }
 
 }  // namespace baton

@@ -26,7 +26,7 @@ enum class TimeFault {
 };
 
 struct TimeParse {
-  std::optional<Time> time;            // set when the text is a UTC timestamp
+  std::optional<Time> time;                // set when the text is a UTC timestamp
   TimeFault fault = TimeFault::Malformed;  // meaningful when `time` is not set
 };
 

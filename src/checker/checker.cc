@@ -59,7 +59,10 @@ void check_agent_contract(std::string_view text, const Options& options, Report&
 }
 
 void check_uaix(std::string_view text, const Options& options, Report& report) {
-  uaix::Options uaix_options{.now = options.now, .fixture = options.fixture, .known_extensions = options.known_extensions, .seen = &options.seen};
+  uaix::Options uaix_options{.now = options.now,
+                             .fixture = options.fixture,
+                             .known_extensions = options.known_extensions,
+                             .seen = &options.seen};
   uaix::Checked checked = uaix::check(text, uaix_options);
   report.duplicate = checked.duplicate;
   if (checked.valid()) report.handoff = uaix::to_handoff(checked.document->root(), text);
@@ -67,7 +70,8 @@ void check_uaix(std::string_view text, const Options& options, Report& report) {
 }
 
 void check_handoff_spec(std::string_view text, const Options& options, Report& report) {
-  handoff_spec::Checked checked = handoff_spec::check(text, {.profile = options.profile, .now = options.now, .strict = options.strict});
+  handoff_spec::Checked checked =
+      handoff_spec::check(text, {.profile = options.profile, .now = options.now, .strict = options.strict});
   if (checked.resolved) report.resolved = checked.resolved->to_json();
   if (checked.valid()) report.handoff = handoff_spec::to_handoff(checked.document->root(), text);
   report.diagnostics = std::move(checked.diagnostics);

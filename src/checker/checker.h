@@ -17,15 +17,15 @@
 namespace baton::checker {
 
 struct Options {
-  std::optional<Dialect> dialect;  // nothing: recognise it
-  Time now;                        // expiry is judged by it
-  bool strict = false;             // warnings are errors
-  json::Node input_envelope;       // agent-contract: what the agent was given
-  std::vector<std::string> writable;                 // agent-contract: further writable sections
+  std::optional<Dialect> dialect;     // nothing: recognise it
+  Time now;                           // expiry is judged by it
+  bool strict = false;                // warnings are errors
+  json::Node input_envelope;          // agent-contract: what the agent was given
+  std::vector<std::string> writable;  // agent-contract: further writable sections
   const handoff_spec::Profile* profile = handoff_spec::find_profile("default");
-  bool fixture = false;                              // uaix: accept the published placeholder checksum
-  std::vector<std::string> known_extensions;         // uaix
-  std::vector<uaix::Seen> seen;                      // uaix: packets seen before
+  bool fixture = false;                       // uaix: accept the published placeholder checksum
+  std::vector<std::string> known_extensions;  // uaix
+  std::vector<uaix::Seen> seen;               // uaix: packets seen before
 };
 
 struct Report {

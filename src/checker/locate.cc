@@ -46,7 +46,8 @@ Diagnostic ambiguous(Dialect dialect, std::string_view problem) {
 // `Find` is a block or an object found: what makes either less than clear is the same.
 template <class Find>
 void warn(Locator::Located& located, const Find& find) {
-  if (find.differs_from_earlier) located.warnings.push_back(ambiguous(located.dialect, "the output holds several handoffs that differ"));
+  if (find.differs_from_earlier)
+    located.warnings.push_back(ambiguous(located.dialect, "the output holds several handoffs that differ"));
   else if (find.text_after) located.warnings.push_back(ambiguous(located.dialect, "text follows the handoff"));
 }
 
@@ -89,7 +90,8 @@ std::optional<Locator::Located> Locator::end() {
   // Of a block and an object the later one wins. In one and the same message the block does: nobody writes one by accident.
   const bool takes_block = block && (!object || blocks_.position() >= object->position);
   Located located = takes_block ? from_block(*block, blocks_.in_message()) : from_object(*object, dialect_);
-  if (block && object) located.warnings.push_back(ambiguous(located.dialect, "the output holds handoffs of two dialects"));
+  if (block && object)
+    located.warnings.push_back(ambiguous(located.dialect, "the output holds handoffs of two dialects"));
   return located;
 }
 

@@ -41,9 +41,11 @@ std::optional<std::string> read_options(json::Node line, Options& options) {
   }
   if (const json::Node given_options = given(line, "options")) {
     if (!given_options.is_object()) return "has `options` that are not an object";
-    if (!read_boolean(given_options["fixture"], options.fixture) || !read_boolean(given_options["strict"], options.strict))
+    if (!read_boolean(given_options["fixture"], options.fixture) ||
+        !read_boolean(given_options["strict"], options.strict))
       return "has an option that is not true or false";
-    if (!read_strings(given_options["known_extensions"], options.known_extensions) || !read_strings(given_options["writable"], options.writable))
+    if (!read_strings(given_options["known_extensions"], options.known_extensions) ||
+        !read_strings(given_options["writable"], options.writable))
       return "has an option that is not a list of strings";
     if (const json::Node profile = given(given_options, "profile")) {
       const auto* found = profile.is_string() ? handoff_spec::find_profile(profile.string()) : nullptr;
@@ -57,9 +59,12 @@ std::optional<std::string> read_options(json::Node line, Options& options) {
   }
   if (const json::Node state = given(line, "state")) {
     if (!state.is_object()) return "has a `state` that is not an object";
-    if (const json::Node seen = given(state, "seen"); seen && !seen.is_array()) return "has a `state.seen` that is not a list";
+    if (const json::Node seen = given(state, "seen"); seen && !seen.is_array())
+      return "has a `state.seen` that is not a list";
     for (const json::Node seen : state["seen"].elements()) {
-      const auto text = [&](std::string_view name) { return seen[name].is_string() ? std::string(seen[name].string()) : std::string(); };
+      const auto text = [&](std::string_view name) {
+        return seen[name].is_string() ? std::string(seen[name].string()) : std::string();
+      };
       options.seen.push_back({text("message_id"), text("source_id"), text("idempotency_key"), text("digest")});
     }
   }

@@ -22,7 +22,8 @@ std::optional<Time> time_option(World& world, const std::string& text) {
 std::optional<std::pair<std::string, json::Value>> assignment(World& world, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || !text.starts_with('/')) {
-    could_not(world, "--set takes /path=value, a JSON Pointer and what to put there, not `" + printable(text, 60) + "`");
+    could_not(world,
+              "--set takes /path=value, a JSON Pointer and what to put there, not `" + printable(text, 60) + "`");
     return std::nullopt;
   }
   const std::string value = text.substr(equals + 1);
@@ -42,7 +43,9 @@ const std::vector<std::string>& dialect_names() {
 }
 
 int run(World& world, int argc, const char* const* argv) {
-  CLI::App app("Baton holds AI agents to their contracts and takes the work safely from their hands into the next ones'.", "baton");
+  CLI::App app(
+      "Baton holds AI agents to their contracts and takes the work safely from their hands into the next ones'.",
+      "baton");
   app.set_version_flag("--version", std::string("baton ") + BATON_VERSION);
   app.require_subcommand(0, 1);
   app.fallthrough(false);

@@ -21,7 +21,8 @@ struct Arguments {
 
 class Check {
  public:
-  Check(World& world, const Arguments& arguments) : world_(world), arguments_(arguments), format_(*find_format(arguments.format)) {}
+  Check(World& world, const Arguments& arguments)
+      : world_(world), arguments_(arguments), format_(*find_format(arguments.format)) {}
 
   int run() {
     const auto now = time_option(world_, arguments_.now);
@@ -34,7 +35,8 @@ class Check {
     for (const std::string& list : arguments_.writable)
       for (const std::string_view name : split(list, ',')) options_.writable.emplace_back(name);
     if (!arguments_.envelope_file.empty() && !read_envelope()) return kCouldNot;
-    if (arguments_.batch && format_ != Format::Human && format_ != Format::Json) return could_not(world_, "--batch answers in JSON lines; it has no other format");
+    if (arguments_.batch && format_ != Format::Human && format_ != Format::Json)
+      return could_not(world_, "--batch answers in JSON lines; it has no other format");
 
     const std::vector<std::string> files = arguments_.files.empty() ? std::vector<std::string>{"-"} : arguments_.files;
     for (const std::string& file : files) worst(arguments_.batch ? check_batch(file) : check_file(file));
@@ -51,7 +53,9 @@ class Check {
     if (!text) return could_not(world_, text.error().text()), false;
     auto document = json::parse_owned(std::move(*text));
     if (!document || !document->root().is_object())
-      return could_not(world_, "the input envelope " + arguments_.envelope_file + " is not a JSON object" + (document ? "" : ": " + document.error().what)), false;
+      return could_not(world_, "the input envelope " + arguments_.envelope_file + " is not a JSON object" +
+                                   (document ? "" : ": " + document.error().what)),
+             false;
     envelope_ = std::move(*document);
     options_.input_envelope = envelope_->root();
     return true;
@@ -61,7 +65,8 @@ class Check {
     // What is too large to be a document may still be an output with a handoff in it.
     std::string text;
     checker::Locator locator(options_.dialect);
-    const auto whole = read_document_or_stream(world_, file, limits::kCliDocumentBytesMax, text, [&](std::string_view piece) { locator.feed(piece); });
+    const auto whole = read_document_or_stream(world_, file, limits::kCliDocumentBytesMax, text,
+                                               [&](std::string_view piece) { locator.feed(piece); });
     if (!whole) return could_not(world_, whole.error().text());
     if (*whole) return show(file, text, checker::check(text, options_));
     auto located = locator.end();
@@ -117,7 +122,9 @@ class Check {
     };
     if (too_long) return broken(nullptr, "is longer than 16 MiB");
     const auto document = json::parse(line);
-    if (!document) return broken(nullptr, "is not strict JSON: " + document.error().what + " at byte " + std::to_string(document.error().offset + 1));
+    if (!document)
+      return broken(nullptr, "is not strict JSON: " + document.error().what + " at byte " +
+                                 std::to_string(document.error().offset + 1));
     const json::Node row = document->root();
     if (!row.is_object()) return broken(nullptr, "is not a JSON object");
     json::Value id = row["id"] ? json::Value::copy(row["id"]) : json::Value(nullptr);
@@ -129,7 +136,8 @@ class Check {
       return broken(std::move(id), "needs either `text` (a string) or `document`");
     std::string content = text ? std::string(text.string()) : json::write(value);
     // A contract given as a value has no message around it.
-    if (value && options.dialect.value_or(Dialect::AgentContract) == Dialect::AgentContract && agent_contract::recognise(value))
+    if (value && options.dialect.value_or(Dialect::AgentContract) == Dialect::AgentContract &&
+        agent_contract::recognise(value))
       content = agent_contract::in_fence(content);
     const checker::Report report = checker::check(content, options);
     print_answer(std::move(id), report);
@@ -158,18 +166,29 @@ class Check {
 
 void add_check(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("check", "Check handoffs: exit signals, contract blocks, UAIX packets, handoff specs");
+  CLI::App* command =
+      app.add_subcommand("check", "Check handoffs: exit signals, contract blocks, UAIX packets, handoff specs");
   std::vector<std::string> dialects = dialect_names();
   dialects.insert(dialects.begin(), "auto");
-  command->add_option("--dialect", arguments->dialect, "Which dialect; auto recognises it")->check(CLI::IsMember(dialects))->capture_default_str();
-  command->add_option("--format", arguments->format, "How to answer")->check(CLI::IsMember({"human", "json", "sarif", "github"}))->capture_default_str();
+  command->add_option("--dialect", arguments->dialect, "Which dialect; auto recognises it")
+      ->check(CLI::IsMember(dialects))
+      ->capture_default_str();
+  command->add_option("--format", arguments->format, "How to answer")
+      ->check(CLI::IsMember({"human", "json", "sarif", "github"}))
+      ->capture_default_str();
   command->add_option("--now", arguments->now, "Judge expiry at this UTC time instead of now");
-  command->add_option("--input-envelope", arguments->envelope_file, "agent-contract: the INPUT envelope the agent was given, a JSON file");
-  command->add_option("--writable", arguments->writable, "agent-contract: context sections the agent may write (a,b,...)")->allow_extra_args(false);
-  command->add_option("--profile", arguments->profile, "handoff-spec: tool sets, defaults and caps")->check(CLI::IsMember({"default", "raxx"}))->capture_default_str();
+  command->add_option("--input-envelope", arguments->envelope_file,
+                      "agent-contract: the INPUT envelope the agent was given, a JSON file");
+  command
+      ->add_option("--writable", arguments->writable, "agent-contract: context sections the agent may write (a,b,...)")
+      ->allow_extra_args(false);
+  command->add_option("--profile", arguments->profile, "handoff-spec: tool sets, defaults and caps")
+      ->check(CLI::IsMember({"default", "raxx"}))
+      ->capture_default_str();
   command->add_flag("--fixture", arguments->fixture, "uaix: accept the published fixture's placeholder checksum");
   command->add_flag("--strict", arguments->strict, "Warnings are errors");
-  command->add_flag("--batch", arguments->batch, "Read JSON lines {\"id\",\"text\"|\"document\",...}, answer each with one line");
+  command->add_flag("--batch", arguments->batch,
+                    "Read JSON lines {\"id\",\"text\"|\"document\",...}, answer each with one line");
   command->add_option("FILE", arguments->files, "Files; - or none reads standard input");
   examples(*command,
            "  baton check signal.json                          one file, the dialect recognised\n"
@@ -178,7 +197,8 @@ void add_check(CLI::App& app, Action& chosen) {
            "  baton check --profile raxx --now 2026-06-21T12:00:00Z handoff-spec.json\n"
            "  baton check --batch < lines.jsonl                many at once, one answer a line\n"
            "\nExit status: 0 all valid, 1 something is not, 2 could not tell.");
-  command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return Check(world, *arguments).run(); }; });
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return Check(world, *arguments).run(); }; });
 }
 
 }  // namespace baton::cli

@@ -14,7 +14,8 @@ struct Row {
 
 void collect(const CLI::App& app, const std::string& path, std::vector<Row>& rows) {
   Row row{path, {}};
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) row.words.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    row.words.push_back(command->get_name());
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) row.words.push_back("--" + name);
   rows.push_back(row);
@@ -26,7 +27,8 @@ std::string bash(const std::vector<Row>& rows) {
   std::string out =
       "# bash completion for baton; load with: source <(baton completion bash)\n"
       "_baton() {\n  local current=${COMP_WORDS[COMP_CWORD]} path= word\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$word\" in -*) ;; *)\n      case \"${path:+$path }$word\" in\n";
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$word\" in -*) ;; *)\n      case "
+      "\"${path:+$path }$word\" in\n";
   for (const Row& row : rows)
     if (!row.path.empty()) out += "        '" + row.path + "') path='" + row.path + "' ;;\n";
   out += "      esac ;;\n    esac\n  done\n  local words=\n  case \"$path\" in\n";
@@ -34,14 +36,16 @@ std::string bash(const std::vector<Row>& rows) {
   out +=
       "  esac\n  if [[ $current == -* || -z $path || $path == uaix || $path == json ]]; then\n"
       "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-      "  else\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\"; compgen -f -- \"$current\")\n  fi\n}\ncomplete -o filenames -F _baton baton\n";
+      "  else\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\"; compgen -f -- \"$current\")\n  "
+      "fi\n}\ncomplete -o filenames -F _baton baton\n";
   return out;
 }
 
 std::string zsh(const std::vector<Row>& rows) {
   std::string out =
       "#compdef baton\n# zsh completion for baton; load with: source <(baton completion zsh)\n"
-      "_baton() {\n  local chain= word\n  for word in \"${words[@]:1:$((CURRENT-2))}\"; do\n    [[ $word == -* ]] && continue\n    case \"${chain:+$chain }$word\" in\n";
+      "_baton() {\n  local chain= word\n  for word in \"${words[@]:1:$((CURRENT-2))}\"; do\n    [[ $word == -* ]] && "
+      "continue\n    case \"${chain:+$chain }$word\" in\n";
   for (const Row& row : rows)
     if (!row.path.empty()) out += "      ('" + row.path + "') chain='" + row.path + "' ;;\n";
   out += "    esac\n  done\n  local -a candidates\n  case \"$chain\" in\n";
@@ -56,7 +60,9 @@ std::string fish(const std::vector<Row>& rows) {
     std::string condition = "__fish_use_subcommand";
     if (!row.path.empty()) {
       condition.clear();
-      for (const std::string_view word : split(row.path, ' ')) condition += (condition.empty() ? "__fish_seen_subcommand_from " : "; and __fish_seen_subcommand_from ") + std::string(word);
+      for (const std::string_view word : split(row.path, ' '))
+        condition += (condition.empty() ? "__fish_seen_subcommand_from " : "; and __fish_seen_subcommand_from ") +
+                     std::string(word);
     }
     for (const std::string& word : row.words) {
       const bool option = word.starts_with("--");

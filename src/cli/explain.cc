@@ -16,7 +16,8 @@ std::string family_of(std::string_view code) { return std::string(code.substr(0,
 
 std::string reference_page() {
   std::string out =
-      "# Diagnostics\n\nEvery code Baton reports. Codes are public: never renamed, never reused. `baton explain CODE` prints one.\n"
+      "# Diagnostics\n\nEvery code Baton reports. Codes are public: never renamed, never reused. `baton explain CODE` "
+      "prints one.\n"
       "This page is made by `baton explain --all`.\n";
   std::string family;
   for (const CodeInfo& row : catalogue()) {
@@ -28,7 +29,8 @@ std::string reference_page() {
       for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
       return text;
     };
-    out += "| `" + std::string(row.name) + "` | " + std::string(severity_name(row.severity)) + " | " + cell(plain_pattern(row.message)) + " | " + cell(plain_pattern(row.help)) + " |\n";
+    out += "| `" + std::string(row.name) + "` | " + std::string(severity_name(row.severity)) + " | " +
+           cell(plain_pattern(row.message)) + " | " + cell(plain_pattern(row.help)) + " |\n";
   }
   return out;
 }
@@ -52,9 +54,12 @@ int explain(World& world, const Arguments& arguments) {
   if (row == nullptr) row = find_code("HANDOFF_" + name);  // a wire name of agent-contract
   if (row == nullptr) {
     const auto candidates = alike(name);
-    return could_not(world, "there is no code `" + printable(arguments.code, 60) + "`" + (candidates.empty() ? "; `baton explain --all` lists them" : "; did you mean " + join(candidates, ", ") + "?"));
+    return could_not(world, "there is no code `" + printable(arguments.code, 60) + "`" +
+                                (candidates.empty() ? "; `baton explain --all` lists them"
+                                                    : "; did you mean " + join(candidates, ", ") + "?"));
   }
-  world.print(std::string(row->name) + " (" + std::string(severity_name(row->severity)) + ")\n\n  " + plain_pattern(row->message) + "\n\n  What to do: " + plain_pattern(row->help) + "\n");
+  world.print(std::string(row->name) + " (" + std::string(severity_name(row->severity)) + ")\n\n  " +
+              plain_pattern(row->message) + "\n\n  What to do: " + plain_pattern(row->help) + "\n");
   return kYes;
 }
 
@@ -65,7 +70,9 @@ void add_explain(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("explain", "Say what a diagnostic code means and what to do about it");
   command->add_option("CODE", arguments->code, "A code, such as UAIX_EXPIRED, or a wire name, such as PLAN_STATUS");
   command->add_flag("--all", arguments->all, "The whole catalogue, as Markdown");
-  examples(*command, "  baton explain EXIT_PHASE_MISMATCH\n  baton explain PLAN_STATUS:DONE\n  baton explain --all > diagnostics.md");
+  examples(
+      *command,
+      "  baton explain EXIT_PHASE_MISMATCH\n  baton explain PLAN_STATUS:DONE\n  baton explain --all > diagnostics.md");
   command->callback([arguments, &chosen] {
     chosen = [arguments](World& world) {
       if (arguments->code.empty() && !arguments->all) return could_not(world, "name a code, or pass --all");

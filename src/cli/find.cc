@@ -38,13 +38,16 @@ void add_find(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("find", "Print the handoff found in an agent's output or transcript");
   std::vector<std::string> dialects = dialect_names();
   dialects.insert(dialects.begin(), "auto");
-  command->add_option("--dialect", arguments->dialect, "Look for this dialect only")->check(CLI::IsMember(dialects))->capture_default_str();
+  command->add_option("--dialect", arguments->dialect, "Look for this dialect only")
+      ->check(CLI::IsMember(dialects))
+      ->capture_default_str();
   command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   examples(*command,
            "  baton find build.log                    the last handoff in plain output, fenced or not\n"
            "  baton find --dialect agent-exit session.jsonl\n"
            "                                          in the last message of a Claude Code or Codex transcript\n"
-           "\nThe output is read as a stream in bounded memory, however large. Found does not mean valid: pipe it into baton check.\n"
+           "\nThe output is read as a stream in bounded memory, however large. Found does not mean valid: pipe it into "
+           "baton check.\n"
            "Exit status: 0 found, 1 none, 2 could not read.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return find(world, *arguments); }; });
 }

@@ -25,14 +25,15 @@ class Source {
     }
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return failure(doing, std::strerror(errno));
-    struct stat info {};
+    struct stat info{};
     if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
       ::close(descriptor);
       return failure(doing, "it is a directory; name a file, or `-` for standard input");
     }
     return Source(descriptor, true, doing);
   }
-  Source(Source&& other) noexcept : descriptor_(other.descriptor_), owned_(std::exchange(other.owned_, false)), doing_(std::move(other.doing_)) {}
+  Source(Source&& other) noexcept
+      : descriptor_(other.descriptor_), owned_(std::exchange(other.owned_, false)), doing_(std::move(other.doing_)) {}
   Source& operator=(Source&&) = delete;
   ~Source() {
     if (owned_) ::close(descriptor_);
@@ -50,7 +51,8 @@ class Source {
   const std::string& doing() const { return doing_; }
 
  private:
-  Source(int descriptor, bool owned, std::string doing) : descriptor_(descriptor), owned_(owned), doing_(std::move(doing)) {}
+  Source(int descriptor, bool owned, std::string doing)
+      : descriptor_(descriptor), owned_(owned), doing_(std::move(doing)) {}
 
   int descriptor_;
   bool owned_;
@@ -62,8 +64,8 @@ class Source {
 
 std::string source_name(std::string_view path) { return path == "-" ? "<stdin>" : std::string(path); }
 
-Result<bool> read_document_or_stream(World& world, const std::string& path, std::size_t bytes_max, std::string& document,
-                                     const std::function<void(std::string_view)>& take) {
+Result<bool> read_document_or_stream(World& world, const std::string& path, std::size_t bytes_max,
+                                     std::string& document, const std::function<void(std::string_view)>& take) {
   auto source = Source::open(world, path);
   if (!source) return tl::make_unexpected(source.error());
   bool whole = true;
@@ -90,7 +92,8 @@ Result<std::string> read_document(World& world, const std::string& path, std::si
     if (!piece) return tl::make_unexpected(piece.error());
     if (piece->empty()) return document;
     if (document.size() + piece->size() > bytes_max)
-      return failure(source->doing(), "it is larger than " + std::to_string(bytes_max >> 20) + " MiB, which no document here is");
+      return failure(source->doing(),
+                     "it is larger than " + std::to_string(bytes_max >> 20) + " MiB, which no document here is");
     document += *piece;
   }
 }

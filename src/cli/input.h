@@ -22,7 +22,7 @@ Result<void> read_stream(World& world, const std::string& path, const std::funct
 
 // As read_document, but beyond `bytes_max` the pieces go on to `take` instead of failing, beginning with what was read.
 // True when the document is complete in `document`.
-Result<bool> read_document_or_stream(World& world, const std::string& path, std::size_t bytes_max, std::string& document,
-                                     const std::function<void(std::string_view)>& take);
+Result<bool> read_document_or_stream(World& world, const std::string& path, std::size_t bytes_max,
+                                     std::string& document, const std::function<void(std::string_view)>& take);
 
 }  // namespace baton::cli

@@ -26,7 +26,8 @@ Code code_of(json::Fault fault) {
   }
 }
 
-void show(World& world, const Arguments& arguments, const std::string& source, std::string_view text, const std::vector<Diagnostic>& diagnostics) {
+void show(World& world, const Arguments& arguments, const std::string& source, std::string_view text,
+          const std::vector<Diagnostic>& diagnostics) {
   if (arguments.format == "json") {
     json::Value out = json::Value::object();
     out.set("source", source);
@@ -53,7 +54,8 @@ int check(World& world, const Arguments& arguments) {
     const auto document = json::parse(*text);
     std::vector<Diagnostic> diagnostics;
     if (!document)
-      diagnostics.push_back(report(code_of(document.error().fault), place_at(*text, document.error().offset), {{"what", document.error().what}}));
+      diagnostics.push_back(report(code_of(document.error().fault), place_at(*text, document.error().offset),
+                                   {{"what", document.error().what}}));
     show(world, arguments, source_name(file), *text, diagnostics);
     if (!document) status = std::max<int>(status, kNo);
   }
@@ -65,12 +67,14 @@ int canon(World& world, const Arguments& arguments) {
   if (!text) return could_not(world, text.error().text());
   const std::string source = source_name(arguments.file);
   const auto fail = [&](Code code, std::size_t offset, std::string_view what) {
-    world.print_error(render_human({report(code, place_at(*text, offset), {{"what", what}})}, source, *text, world.colour_errors));
+    world.print_error(
+        render_human({report(code, place_at(*text, offset), {{"what", what}})}, source, *text, world.colour_errors));
     return kNo;
   };
   const auto document = json::parse(*text);
   if (!document) return fail(code_of(document.error().fault), document.error().offset, document.error().what);
-  const auto written = json::canonical(document->root(), arguments.numbers == "exact" ? json::Numbers::Exact : json::Numbers::Rfc8785);
+  const auto written =
+      json::canonical(document->root(), arguments.numbers == "exact" ? json::Numbers::Exact : json::Numbers::Rfc8785);
   if (!written) return fail(find_code(written.error().code)->code, written.error().offset, "");
   world.print(*written);  // to the byte: no line end of ours
   return kYes;
@@ -85,16 +89,23 @@ void add_json(CLI::App& app, Action& chosen) {
   examples(*command, "  baton json check file.json\n  baton json canon file.json | sha256sum");
 
   CLI::App* check_command = command->add_subcommand("check", "Is this strict JSON (RFC 8259, each key once, UTF-8)?");
-  check_command->add_option("--format", arguments->format, "human or json")->check(CLI::IsMember({"human", "json"}))->capture_default_str();
+  check_command->add_option("--format", arguments->format, "human or json")
+      ->check(CLI::IsMember({"human", "json"}))
+      ->capture_default_str();
   check_command->add_option("FILE", arguments->files, "Files; - or none reads standard input");
   examples(*check_command, "  baton json check *.json\n\nExit status: 0 all are, 1 one is not, 2 could not read.");
-  check_command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return check(world, *arguments); }; });
+  check_command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return check(world, *arguments); }; });
 
   CLI::App* canon_command = command->add_subcommand("canon", "Print the canonical form (RFC 8785), without a line end");
-  canon_command->add_option("--numbers", arguments->numbers, "rfc8785: as doubles; exact: every digit kept")->check(CLI::IsMember({"rfc8785", "exact"}))->capture_default_str();
+  canon_command->add_option("--numbers", arguments->numbers, "rfc8785: as doubles; exact: every digit kept")
+      ->check(CLI::IsMember({"rfc8785", "exact"}))
+      ->capture_default_str();
   canon_command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
-  examples(*canon_command, "  baton json canon packet.json | sha256sum\n  baton json canon --numbers exact ledger-entry.json");
-  canon_command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return canon(world, *arguments); }; });
+  examples(*canon_command,
+           "  baton json canon packet.json | sha256sum\n  baton json canon --numbers exact ledger-entry.json");
+  canon_command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return canon(world, *arguments); }; });
 }
 
 }  // namespace baton::cli

@@ -9,7 +9,8 @@
 namespace baton::cli {
 namespace {
 
-constexpr std::string_view kRed = "\033[1;31m", kYellow = "\033[1;33m", kGreen = "\033[1;32m", kDim = "\033[2m", kBold = "\033[1m", kReset = "\033[0m";
+constexpr std::string_view kRed = "\033[1;31m", kYellow = "\033[1;33m", kGreen = "\033[1;32m", kDim = "\033[2m",
+                           kBold = "\033[1m", kReset = "\033[0m";
 // Of a source line: so much is shown before the caret and after it.
 constexpr std::size_t kShownBefore = 60, kShownAfter = 40;
 
@@ -54,23 +55,29 @@ Window window_of(std::string_view line, std::size_t column) {
 
 std::string place_text(std::string_view source, const Place& place) {
   std::string out = printable(source, 200);
-  if (place.line > 0) out += ":" + std::to_string(place.line) + ":" + std::to_string(std::max<std::size_t>(place.column, 1));
+  if (place.line > 0)
+    out += ":" + std::to_string(place.line) + ":" + std::to_string(std::max<std::size_t>(place.column, 1));
   if (!place.pointer.empty()) out += " (" + printable(place.pointer, 200) + ")";
   return out;
 }
 
-void append_diagnostic(std::string& out, const Diagnostic& original, std::string_view source, std::string_view text, const Paint& paint) {
+void append_diagnostic(std::string& out, const Diagnostic& original, std::string_view source, std::string_view text,
+                       const Paint& paint) {
   const Diagnostic diagnostic = redacted(original);
   const bool error = diagnostic.severity == Severity::Error;
-  out += paint(error ? kRed : kYellow, error ? "Error:" : "Warning:") + " " + paint(kBold, printable(diagnostic.message)) + "\n";
+  out += paint(error ? kRed : kYellow, error ? "Error:" : "Warning:") + " " +
+         paint(kBold, printable(diagnostic.message)) + "\n";
   out += "  " + std::string(info(diagnostic.code).name) + " at " + place_text(source, diagnostic.place) + "\n";
-  const std::string_view line = diagnostic.place.line > 0 && diagnostic.place.column > 0 ? line_at(text, diagnostic.place.line) : std::string_view();
+  const std::string_view line = diagnostic.place.line > 0 && diagnostic.place.column > 0
+                                    ? line_at(text, diagnostic.place.line)
+                                    : std::string_view();
   // A line that holds a secret is not shown at all: a cut-out part of one could still tell.
   if (!line.empty() && !secrets::holds_secret(line)) {
     const Window window = window_of(line, diagnostic.place.column);
     const std::string number = std::to_string(diagnostic.place.line);
     out += "  " + paint(kDim, number + " |") + " " + window.text + "\n";
-    out += "  " + std::string(number.size(), ' ') + " " + paint(kDim, "|") + " " + std::string(window.caret, ' ') + paint(error ? kRed : kYellow, "^") + "\n";
+    out += "  " + std::string(number.size(), ' ') + " " + paint(kDim, "|") + " " + std::string(window.caret, ' ') +
+           paint(error ? kRed : kYellow, "^") + "\n";
   }
   out += "  " + paint(kDim, "help:") + " " + diagnostic.help + "\n";
 }
@@ -79,7 +86,8 @@ std::string summary_of(const checker::Report& report) {
   std::string out(dialect_name(*report.dialect));
   if (report.handoff) out += ", " + std::string(outcome_name(report.handoff->outcome));
   if (report.handoff && report.dialect == Dialect::AgentExit)
-    out += " " + std::string(report.handoff->text(Field::phase_completed)) + (report.next_phase ? " -> " + *report.next_phase : "");
+    out += " " + std::string(report.handoff->text(Field::phase_completed)) +
+           (report.next_phase ? " -> " + *report.next_phase : "");
   if (report.duplicate) out += ", a duplicate of a packet seen before";
   if (report.resolved) {
     const json::Value* expires = report.resolved->find("expires_at");
@@ -158,7 +166,8 @@ json::Value redacted(const json::Value& value) {
       json::Value::Object out;
       for (const auto& [name, member] : value.members()) {
         const bool assigned = member.is_string() && secrets::find_assigned(name, member.string());
-        out.emplace_back(secrets::redact(name), assigned ? json::Value("[REDACTED:keyword-assignment]") : redacted(member));
+        out.emplace_back(secrets::redact(name),
+                         assigned ? json::Value("[REDACTED:keyword-assignment]") : redacted(member));
       }
       return out;
     }
@@ -166,7 +175,8 @@ json::Value redacted(const json::Value& value) {
   }
 }
 
-std::string render_human(const std::vector<Diagnostic>& diagnostics, std::string_view source, std::string_view text, bool colour) {
+std::string render_human(const std::vector<Diagnostic>& diagnostics, std::string_view source, std::string_view text,
+                         bool colour) {
   std::string out;
   for (const Diagnostic& diagnostic : diagnostics) append_diagnostic(out, diagnostic, source, text, Paint(colour));
   return out;
@@ -179,24 +189,32 @@ std::string render_human(const Shown& shown, bool colour) {
   if (!shown.report.dialect) return out + source + ": " + paint(kRed, "could not tell") + "\n";
   if (shown.report.valid()) {
     const std::size_t warnings = shown.report.diagnostics.size();
-    const std::string counted = warnings == 0 ? "" : warnings == 1 ? ", 1 warning" : ", " + std::to_string(warnings) + " warnings";
-    return out + source + ": " + paint(kGreen, "valid") + " (" + printable(secrets::redact(summary_of(shown.report))) + counted + ")\n";
+    const std::string counted = warnings == 0   ? ""
+                                : warnings == 1 ? ", 1 warning"
+                                                : ", " + std::to_string(warnings) + " warnings";
+    return out + source + ": " + paint(kGreen, "valid") + " (" + printable(secrets::redact(summary_of(shown.report))) +
+           counted + ")\n";
   }
-  const auto errors = std::count_if(shown.report.diagnostics.begin(), shown.report.diagnostics.end(),
-                                    [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::Error; });
-  return out + source + ": " + paint(kRed, "not valid") + " (" + std::string(dialect_name(*shown.report.dialect)) + ", " + std::to_string(errors) +
-         (errors == 1 ? " error)" : " errors)") + "\n";
+  const auto errors =
+      std::count_if(shown.report.diagnostics.begin(), shown.report.diagnostics.end(),
+                    [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::Error; });
+  return out + source + ": " + paint(kRed, "not valid") + " (" + std::string(dialect_name(*shown.report.dialect)) +
+         ", " + std::to_string(errors) + (errors == 1 ? " error)" : " errors)") + "\n";
 }
 
-std::string render_json(const Shown& shown) { return json::write(redacted(checker::to_json(shown.report, printable(shown.source)))) + "\n"; }
+std::string render_json(const Shown& shown) {
+  return json::write(redacted(checker::to_json(shown.report, printable(shown.source)))) + "\n";
+}
 
 std::string render_github(const std::vector<Diagnostic>& diagnostics, std::string_view source) {
   std::string out;
   for (const Diagnostic& original : diagnostics) {
     const Diagnostic diagnostic = redacted(original);
     out += "::" + std::string(severity_name(diagnostic.severity)) + " file=" + github_escaped(source, true);
-    if (diagnostic.place.line > 0) out += ",line=" + std::to_string(diagnostic.place.line) + ",col=" + std::to_string(diagnostic.place.column);
-    out += ",title=" + std::string(info(diagnostic.code).name) + "::" + github_escaped(diagnostic.message, false) + "%0A" + github_escaped(diagnostic.help, false) + "\n";
+    if (diagnostic.place.line > 0)
+      out += ",line=" + std::to_string(diagnostic.place.line) + ",col=" + std::to_string(diagnostic.place.column);
+    out += ",title=" + std::string(info(diagnostic.code).name) + "::" + github_escaped(diagnostic.message, false) +
+           "%0A" + github_escaped(diagnostic.help, false) + "\n";
   }
   return out;
 }
@@ -227,7 +245,10 @@ std::string render_sarif(const std::vector<SarifDocument>& documents) {
       }
       Value physical = object({{"artifactLocation", object({{"uri", uri_of(source)}})}});
       if (diagnostic.place.line > 0)
-        physical.set("region", object({{"startLine", diagnostic.place.line}, {"startColumn", utf16_column(line_at(text, diagnostic.place.line), diagnostic.place.column)}}));
+        physical.set(
+            "region",
+            object({{"startLine", diagnostic.place.line},
+                    {"startColumn", utf16_column(line_at(text, diagnostic.place.line), diagnostic.place.column)}}));
       Value location = object({{"physicalLocation", physical}});
       if (!diagnostic.place.pointer.empty())
         location.set("logicalLocations", Value::Array{object({{"fullyQualifiedName", diagnostic.place.pointer}})});
@@ -239,8 +260,12 @@ std::string render_sarif(const std::vector<SarifDocument>& documents) {
     }
   }
   const Value driver = object({{"name", "baton"}, {"version", BATON_VERSION}, {"rules", rules}});
-  const Value run = object({{"tool", object({{"driver", driver}})}, {"columnKind", "utf16CodeUnits"}, {"results", results}});
-  return json::write_pretty(object({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", Value::Array{run}}})) + "\n";
+  const Value run =
+      object({{"tool", object({{"driver", driver}})}, {"columnKind", "utf16CodeUnits"}, {"results", results}});
+  return json::write_pretty(object({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                                    {"version", "2.1.0"},
+                                    {"runs", Value::Array{run}}})) +
+         "\n";
 }
 
 }  // namespace baton::cli

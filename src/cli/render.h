@@ -26,7 +26,8 @@ struct Shown {
 // The verdict and every diagnostic with its source line and a caret.
 std::string render_human(const Shown& shown, bool colour);
 // Only the diagnostics, for commands that have no verdict.
-std::string render_human(const std::vector<Diagnostic>& diagnostics, std::string_view source, std::string_view text, bool colour);
+std::string render_human(const std::vector<Diagnostic>& diagnostics, std::string_view source, std::string_view text,
+                         bool colour);
 
 std::string render_json(const Shown& shown);  // one line
 std::string render_github(const std::vector<Diagnostic>& diagnostics, std::string_view source);

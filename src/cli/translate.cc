@@ -47,7 +47,8 @@ int translate(World& world, const Arguments& arguments) {
     if (!with) return could_not(world, with.error().text());
     const auto document = json::parse(*with);
     if (!document || !document->root().is_object())
-      return could_not(world, "--with takes a JSON object, " + arguments.with + (document ? " holds something else" : ": " + document.error().what));
+      return could_not(world, "--with takes a JSON object, " + arguments.with +
+                                  (document ? " holds something else" : ": " + document.error().what));
     options.with = json::Value::copy(document->root());
   }
   for (const std::string& item : arguments.set) {
@@ -88,16 +89,24 @@ void add_translate(CLI::App& app, Action& chosen) {
   std::vector<std::string> dialects = dialect_names();
   command->add_option("--to", arguments->to, "The target dialect")->required()->check(CLI::IsMember(dialects));
   dialects.insert(dialects.begin(), "auto");
-  command->add_option("--from", arguments->from, "The source dialect; auto recognises it")->check(CLI::IsMember(dialects))->capture_default_str();
-  command->add_option("--set", arguments->set, "Supply a member the source does not have: /path=value")->allow_extra_args(false);
+  command->add_option("--from", arguments->from, "The source dialect; auto recognises it")
+      ->check(CLI::IsMember(dialects))
+      ->capture_default_str();
+  command->add_option("--set", arguments->set, "Supply a member the source does not have: /path=value")
+      ->allow_extra_args(false);
   command->add_option("--with", arguments->with, "Supply members from a JSON file of the target's shape");
   command->add_option("--now", arguments->now, "Judge expiry at this UTC time instead of now");
-  command->add_option("--profile", arguments->profile, "handoff-spec: which profile")->check(CLI::IsMember({"default", "raxx"}))->capture_default_str();
-  command->add_option("--format", arguments->format, "human: the document, the report on standard error; json: both in one object")
+  command->add_option("--profile", arguments->profile, "handoff-spec: which profile")
+      ->check(CLI::IsMember({"default", "raxx"}))
+      ->capture_default_str();
+  command
+      ->add_option("--format", arguments->format,
+                   "human: the document, the report on standard error; json: both in one object")
       ->check(CLI::IsMember({"human", "json"}))
       ->capture_default_str();
   command->add_flag("--strict", arguments->strict, "Refuse a translation that loses something");
-  command->add_flag("--fixture", arguments->fixture, "uaix: accept the published fixture's placeholder checksum in the source");
+  command->add_flag("--fixture", arguments->fixture,
+                    "uaix: accept the published fixture's placeholder checksum in the source");
   command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   examples(*command,
            "  baton translate --to agent-exit --set /phase_completed=REVIEW message.txt\n"
@@ -106,7 +115,8 @@ void add_translate(CLI::App& app, Action& chosen) {
            "  baton translate --to uaix --with envelope.json --strict signal.json\n"
            "\nNothing is invented: what is missing has to be supplied, what has no place is listed.\n"
            "Exit status: 0 translated, 1 not, 2 could not.");
-  command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return translate(world, *arguments); }; });
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return translate(world, *arguments); }; });
 }
 
 }  // namespace baton::cli

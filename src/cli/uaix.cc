@@ -25,7 +25,8 @@ std::optional<json::Value> read_object(World& world, const std::string& path) {
   const auto document = json::parse(*text, limits);
   if (!document) {
     const json::Position place = json::position_at(*text, document.error().offset);
-    could_not(world, source_name(path) + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": " + document.error().what);
+    could_not(world, source_name(path) + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": " +
+                         document.error().what);
     return std::nullopt;
   }
   if (!document->root().is_object()) return could_not(world, source_name(path) + " is not a JSON object"), std::nullopt;
@@ -59,7 +60,8 @@ int create(World& world, const Arguments& arguments) {
   for (const std::string& item : arguments.set) {
     auto member = assignment(world, item);
     if (!member) return kCouldNot;
-    if (!packet.set_at(member->first, std::move(member->second))) return could_not(world, "`" + member->first + "` cannot be set in a packet");
+    if (!packet.set_at(member->first, std::move(member->second)))
+      return could_not(world, "`" + member->first + "` cannot be set in a packet");
   }
   // What one member says of another need not be said twice.
   if (uaix::body_has(profile, "target_agent_id")) follow(packet, "/target/id", "/body/target_agent_id");
@@ -75,9 +77,13 @@ int create(World& world, const Arguments& arguments) {
   uaix::Options options{.now = *now, .fixture = false, .known_extensions = {}, .seen = nullptr};
   uaix::Checked checked = uaix::check(text, options);
   if (!checked.valid()) {
-    for (Diagnostic& diagnostic : checked.diagnostics) diagnostic.place.line = diagnostic.place.column = 0;  // of a text nobody has seen
+    for (Diagnostic& diagnostic : checked.diagnostics)
+      diagnostic.place.line = diagnostic.place.column = 0;  // of a text nobody has seen
     world.print_error(render_human(checked.diagnostics, "the new packet", {}, world.colour_errors));
-    return could_not(world, "no packet was made: supply what is missing, mend what is wrong, with --set /path=value or --with FILE"), kNo;
+    return could_not(
+               world,
+               "no packet was made: supply what is missing, mend what is wrong, with --set /path=value or --with FILE"),
+           kNo;
   }
   world.print(text);
   return kYes;
@@ -87,7 +93,10 @@ int seal(World& world, const Arguments& arguments) {
   const auto packet = read_object(world, arguments.file);
   if (!packet) return kCouldNot;
   const auto sealed = uaix::seal(*packet);
-  if (!sealed) return could_not(world, source_name(arguments.file) + " cannot be sealed: it has no `integrity` object, or a number beyond doubles"), kNo;
+  if (!sealed)
+    return could_not(world, source_name(arguments.file) +
+                                " cannot be sealed: it has no `integrity` object, or a number beyond doubles"),
+           kNo;
   world.print(json::write_pretty(*sealed) + "\n");
   return kYes;
 }
@@ -117,10 +126,12 @@ void add_uaix(CLI::App& app, Action& chosen) {
            "  baton uaix seal draft.json > packet.json\n"
            "  baton uaix verify packet.json");
 
-  CLI::App* make = command->add_subcommand("new", "Make a sealed packet; ids, times and versions are filled in, the rest is yours to supply");
+  CLI::App* make = command->add_subcommand(
+      "new", "Make a sealed packet; ids, times and versions are filled in, the rest is yours to supply");
   make->add_option("KIND", arguments->kind, "handoff, ack or blocker; the other profiles on request")
       ->required()
-      ->check(CLI::IsMember({"handoff", "ack", "blocker", "memory-proposal", "task-status", "final-report", "correction", "capability"}));
+      ->check(CLI::IsMember(
+          {"handoff", "ack", "blocker", "memory-proposal", "task-status", "final-report", "correction", "capability"}));
   make->add_option("--set", arguments->set, "Supply a member: /path=value")->allow_extra_args(false);
   make->add_option("--with", arguments->with, "Supply members from a JSON file of the packet's shape");
   make->add_option("--now", arguments->now, "The time of issue, UTC, instead of now");
@@ -128,21 +139,28 @@ void add_uaix(CLI::App& app, Action& chosen) {
            "  baton uaix new ack --with parties.json --set /body/task_id=task_release_12 \\\n"
            "        --set /body/acknowledged_message_id=msg_relay_0042 --set /body/decision=accept \\\n"
            "        --set '/body/support_boundary=The runtime executes; this is a record.'\n"
-           "\nWhat is missing is listed with its place, and nothing is printed. Exit status: 0 made, 1 not complete, 2 could not.");
+           "\nWhat is missing is listed with its place, and nothing is printed. Exit status: 0 made, 1 not complete, 2 "
+           "could not.");
   make->callback([arguments, &chosen] { chosen = [arguments](World& world) { return create(world, *arguments); }; });
 
   CLI::App* seal_command = command->add_subcommand("seal", "Put the right checksum into a packet");
   seal_command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   examples(*seal_command, "  baton uaix seal draft.json > packet.json");
-  seal_command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return seal(world, *arguments); }; });
+  seal_command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return seal(world, *arguments); }; });
 
   CLI::App* verify_command = command->add_subcommand("verify", "Check a packet: shape, times, texts, seal");
   verify_command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   verify_command->add_option("--now", arguments->now, "Judge expiry at this UTC time instead of now");
-  verify_command->add_option("--format", arguments->format, "human or json")->check(CLI::IsMember({"human", "json"}))->capture_default_str();
+  verify_command->add_option("--format", arguments->format, "human or json")
+      ->check(CLI::IsMember({"human", "json"}))
+      ->capture_default_str();
   verify_command->add_flag("--fixture", arguments->fixture, "Accept the published fixture's placeholder checksum");
-  examples(*verify_command, "  baton uaix verify packet.json\n  baton uaix verify --fixture fixture.json\n\nExit status: 0 valid, 1 not, 2 could not.");
-  verify_command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return verify(world, *arguments); }; });
+  examples(*verify_command,
+           "  baton uaix verify packet.json\n  baton uaix verify --fixture fixture.json\n\nExit status: 0 valid, 1 "
+           "not, 2 could not.");
+  verify_command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return verify(world, *arguments); }; });
 }
 
 }  // namespace baton::cli

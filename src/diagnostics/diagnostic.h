@@ -64,7 +64,7 @@ struct Diagnostic {
   Code code;
   Severity severity;
   Place place;
-  std::string message;   // arguments filled in, one line
+  std::string message;  // arguments filled in, one line
   std::string help;
   std::string argument;  // what a wire form appends to the code, `PLAN_STATUS:<argument>`; see Report::argument
   bool has_argument = false;

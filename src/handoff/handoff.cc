@@ -19,7 +19,8 @@ constexpr std::array<std::string_view, kFieldCount> kFieldNames = {
 };
 
 // Collects what no row covers. An object on the way to a row is entered; any other node is kept whole.
-void collect_other(json::Node node, const std::string& pointer, std::span<const Row> rows, std::vector<Handoff::Member>& out) {
+void collect_other(json::Node node, const std::string& pointer, std::span<const Row> rows,
+                   std::vector<Handoff::Member>& out) {
   bool on_the_way = pointer.empty();
   for (const Row& row : rows) {
     if (row.pointer == pointer) return;

@@ -19,7 +19,8 @@
 namespace baton {
 
 enum class Dialect { AgentExit, AgentContract, Uaix, HandoffSpec };
-inline constexpr std::array kDialects = {Dialect::AgentExit, Dialect::AgentContract, Dialect::Uaix, Dialect::HandoffSpec};
+inline constexpr std::array kDialects = {Dialect::AgentExit, Dialect::AgentContract, Dialect::Uaix,
+                                         Dialect::HandoffSpec};
 
 std::string_view dialect_name(Dialect dialect);  // "agent-exit", "agent-contract", "uaix", "handoff-spec"
 std::optional<Dialect> find_dialect(std::string_view name);

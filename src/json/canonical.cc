@@ -113,7 +113,8 @@ class CanonicalWriter {
     std::uint64_t prefix;  // the name's first eight bytes, to be compared as a number
     const Cell* key;       // the value stands after it
   };
-  static constexpr std::size_t kInserted = 24;  // objects up to this size are sorted by insertion: small, often nearly sorted
+  static constexpr std::size_t kInserted =
+      24;  // objects up to this size are sorted by insertion: small, often nearly sorted
 
   void ensure(std::size_t more) {
     if (static_cast<std::size_t>(limit_ - at_) < more) grow(more);
@@ -134,7 +135,9 @@ class CanonicalWriter {
     at_ += text.size();
   }
 
-  std::string_view string_in(const Cell* cell) const { return Node(&document_, static_cast<std::uint32_t>(cell - cells_)).string(); }
+  std::string_view string_in(const Cell* cell) const {
+    return Node(&document_, static_cast<std::uint32_t>(cell - cells_)).string();
+  }
 
   bool write(const Cell* cell) {
     switch (cell->kind) {
@@ -218,7 +221,8 @@ class CanonicalWriter {
     }
     const std::size_t count = members_.size();
     if (count - base > kInserted)
-      std::sort(members_.begin() + static_cast<std::ptrdiff_t>(base), members_.end(), [this](const Named& left, const Named& right) { return less(left, right); });
+      std::sort(members_.begin() + static_cast<std::ptrdiff_t>(base), members_.end(),
+                [this](const Named& left, const Named& right) { return less(left, right); });
     put('{');
     for (std::size_t i = base; i < count; ++i) {
       if (i != base) put(',');
@@ -264,9 +268,9 @@ class CanonicalWriter {
   const Cell* left_out_;
   const char* text_;
   std::size_t text_size_;
-  bool byte_order_;               // all names are ASCII as they stand: byte order is UTF-16 order
-  char* at_;     // where the next byte goes
-  char* limit_;  // of the room made so far
+  bool byte_order_;  // all names are ASCII as they stand: byte order is UTF-16 order
+  char* at_;         // where the next byte goes
+  char* limit_;      // of the room made so far
   std::vector<Named> members_;
 };
 

@@ -18,7 +18,8 @@ struct NumberParts {
   bool negative = false;
   std::string digits;         // empty for zero
   std::int64_t exponent = 0;  // where the point stands, counted from the first digit
-  bool exponent_overflow = false;  // written as d.ddd, the exponent has more than 9 digits; `exponent` may only have the right sign
+  bool exponent_overflow =
+      false;  // written as d.ddd, the exponent has more than 9 digits; `exponent` may only have the right sign
 };
 
 // `text` must be a JSON number.

@@ -45,13 +45,13 @@ class Tracker {
 
  private:
   enum class Expect : std::uint8_t {
-    Value,          // a value
-    ValueOrEnd,     // just after `[`
-    KeyOrEnd,       // just after `{`
-    Key,            // after a comma in an object
+    Value,       // a value
+    ValueOrEnd,  // just after `[`
+    KeyOrEnd,    // just after `{`
+    Key,         // after a comma in an object
     Colon,
     CommaOrEnd,
-    Scalar,         // inside a number or literal
+    Scalar,  // inside a number or literal
     String,
     Escape,
     Hex,

@@ -169,8 +169,17 @@ class Parser {
       case 'n':
         if (!parse_literal(p, "null", Kind::Null, 0)) return false;
         break;
-      case '-': case '0': case '1': case '2': case '3': case '4':
-      case '5': case '6': case '7': case '8': case '9':
+      case '-':
+      case '0':
+      case '1':
+      case '2':
+      case '3':
+      case '4':
+      case '5':
+      case '6':
+      case '7':
+      case '8':
+      case '9':
         if (!parse_number(p)) return false;
         break;
       default: return unexpected(Fault::ExpectedValue, p);
@@ -191,7 +200,7 @@ class Parser {
     if (++top_->count > limits_.members_max) return failed(Fault::TooManyMembers, p);
     goto value;
 
-  key : {
+  key: {
     if (top_->count >= limits_.members_max) return failed(Fault::TooManyMembers, p);
     if (*p != '"') return unexpected(Fault::ExpectedKey, p);
     const char* key_at = p;
@@ -249,7 +258,9 @@ class Parser {
       while (is_digit(*p)) ++p;
       return p > first;
     };
-    const auto bad = [&](std::string_view why) { return p >= end_ ? unexpected(Fault::BadNumber, p) : failed(Fault::BadNumber, p, why); };
+    const auto bad = [&](std::string_view why) {
+      return p >= end_ ? unexpected(Fault::BadNumber, p) : failed(Fault::BadNumber, p, why);
+    };
     if (*p == '-') ++p;
     if (*p == '0') {
       ++p;
@@ -285,7 +296,8 @@ class Parser {
   bool parse_string(const char*& p) {
     const char* start = p;
     const char* q = find_special(start + 1);
-    if (*q != '"' || bad_utf8_ < q) [[unlikely]] return parse_rare_string(p, q);
+    if (*q != '"' || bad_utf8_ < q) [[unlikely]]
+      return parse_rare_string(p, q);
     add(Kind::String, start, static_cast<std::size_t>(q - start - 1));
     p = q + 1;
     return true;
@@ -368,7 +380,8 @@ class Parser {
     if (object.keys != 0) return key_sets_[object.keys - 1].insert(stable(key)).second;
     // Of the bytes as they stand in the text: good enough while no key is escaped.
     const char* name = begin_ + key->at + 1;
-    const std::uint32_t hash = key->size * 5u + static_cast<unsigned char>(name[0]) * 3u + static_cast<unsigned char>(name[key->size / 2]) * 7u;
+    const std::uint32_t hash = key->size * 5u + static_cast<unsigned char>(name[0]) * 3u +
+                               static_cast<unsigned char>(name[key->size / 2]) * 7u;
     const std::uint64_t bit = std::uint64_t{1} << (hash & 63);
     const bool rare = key->escaped || object.has_escaped_key;
     if (((object.keys_seen & bit) != 0 || rare) && has_key(object, string_in(key))) return false;
@@ -398,7 +411,9 @@ class Parser {
 
   [[gnu::noinline]] bool has_key(const Open& object, std::string_view name) const {
     bool found = false;
-    for_each_key(object, [&](const Document::Cell* earlier) { found |= earlier->size == name.size() && string_in(earlier) == name; });
+    for_each_key(object, [&](const Document::Cell* earlier) {
+      found |= earlier->size == name.size() && string_in(earlier) == name;
+    });
     return found;
   }
 

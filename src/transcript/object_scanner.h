@@ -27,9 +27,9 @@ class ObjectScanner {
   void end();
 
   struct Found {
-    std::string text;        // the object's bytes
-    std::size_t offset = 0;  // of its first byte in everything fed
-    std::size_t line = 1;    // of its first byte, from 1
+    std::string text;                   // the object's bytes
+    std::size_t offset = 0;             // of its first byte in everything fed
+    std::size_t line = 1;               // of its first byte, from 1
     bool differs_from_earlier = false;  // an earlier one had other bytes
     bool text_after = false;            // something that is not blank follows it
   };
@@ -38,8 +38,8 @@ class ObjectScanner {
  private:
   // An object that begins on a line of its own inside the candidate: if the candidate breaks, this one may stand.
   struct Inner {
-    std::size_t depth;       // of the tracker, just after its brace
-    std::size_t start;       // in buffer_
+    std::size_t depth;  // of the tracker, just after its brace
+    std::size_t start;  // in buffer_
     std::size_t line;
     std::size_t height = 1;  // how many levels of such objects it holds, itself included
   };
@@ -69,21 +69,21 @@ class ObjectScanner {
 
   enum class In { LineStart, Fence, Plain, Candidate, Tail };
   In in_ = In::LineStart;
-  std::size_t position_ = 0;  // bytes fed so far
-  std::size_t line_ = 1;      // of the byte at position_
+  std::size_t position_ = 0;    // bytes fed so far
+  std::size_t line_ = 1;        // of the byte at position_
   std::size_t start_line_ = 1;  // of the candidate
 
   json::Tracker tracker_;
-  std::string buffer_;            // the candidate stands from head_ on; what lies before it was shed
+  std::string buffer_;  // the candidate stands from head_ on; what lies before it was shed
   std::size_t head_ = 0;
   std::size_t buffer_start_ = 0;  // position of buffer_[0]
   std::size_t base_depth_ = 0;    // the tracker's depth outside the candidate
   bool line_start_ = false;       // inside the candidate: only blanks so far on this line
   std::deque<Inner> inner_;       // open, outermost first
 
-  std::optional<Ended> ended_;           // complete; stands if the rest of its line is blank
-  std::optional<Ended> inner_ended_;     // the newest complete inner object alone on its lines
-  std::optional<Ended> inner_tail_;      // a complete inner object whose line goes on
+  std::optional<Ended> ended_;        // complete; stands if the rest of its line is blank
+  std::optional<Ended> inner_ended_;  // the newest complete inner object alone on its lines
+  std::optional<Ended> inner_tail_;   // a complete inner object whose line goes on
   std::optional<Found> found_;
 };
 

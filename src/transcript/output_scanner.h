@@ -13,7 +13,8 @@ namespace baton::transcript {
 
 class OutputScanner final : private Listener {
  public:
-  OutputScanner(std::size_t bytes_max, Wanted wanted) : empty_(bytes_max, wanted), scanner_(empty_), message_scanner_(empty_) {}
+  OutputScanner(std::size_t bytes_max, Wanted wanted)
+      : empty_(bytes_max, wanted), scanner_(empty_), message_scanner_(empty_) {}
 
   void feed(std::string_view bytes) { reader_.feed(bytes); }
   void end();
@@ -37,7 +38,7 @@ class OutputScanner final : private Listener {
   ObjectScanner scanner_;
   ObjectScanner message_scanner_;
   std::optional<ObjectScanner::Found> message_found_;  // in the newest message
-  std::size_t message_position_ = 0;             // in the output, where that message was
+  std::size_t message_position_ = 0;                   // in the output, where that message was
   std::optional<Found> found_;
 };
 

@@ -45,7 +45,8 @@ std::vector<std::string> as_strings(const json::Value* value) {
   if (value->is_string()) return {value->string()};
   std::vector<std::string> out;
   if (value->is_array())
-    for (const json::Value& item : value->elements()) out.push_back(item.is_string() ? item.string() : json::write(item));
+    for (const json::Value& item : value->elements())
+      out.push_back(item.is_string() ? item.string() : json::write(item));
   return out;
 }
 

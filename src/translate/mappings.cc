@@ -20,8 +20,8 @@ void narrowed(Draft& draft, std::string_view from, std::string_view to) {
 }
 
 void not_final(Draft& draft) {
-  draft.diagnostics().push_back(
-      report(Code::TRANSLATE_NOT_FINAL, place_named("/agent_status/plan_status"), {{"what", "IN_PROGRESS is a report: nothing is handed over yet"}}));
+  draft.diagnostics().push_back(report(Code::TRANSLATE_NOT_FINAL, place_named("/agent_status/plan_status"),
+                                       {{"what", "IN_PROGRESS is a report: nothing is handed over yet"}}));
 }
 
 // The exact canonical form, as the digest of a value that is not carried itself.
@@ -49,7 +49,8 @@ void put_text(Draft& draft, Field field, std::string_view pointer, std::string t
 // The same where characters are counted.
 void put_summary(Draft& draft, Field field, std::string_view pointer, std::string text) {
   std::size_t bytes = 0;
-  for (std::size_t characters = 0; bytes < text.size() && characters < kContextSummaryCharactersMax; ++characters) next_character(text, bytes);
+  for (std::size_t characters = 0; bytes < text.size() && characters < kContextSummaryCharactersMax; ++characters)
+    next_character(text, bytes);
   put_text(draft, field, pointer, std::move(text), bytes);
 }
 
@@ -60,7 +61,9 @@ std::string phase_in_extension(const Handoff& source) {
   for (const json::Value& extension : extensions->elements()) {
     const json::Value* name = extension.find("namespace");
     const json::Value* phase = extension.find_at("/data/phase_completed");
-    if (name != nullptr && name->is_string() && name->string() == uaix::kWorkExtension && phase != nullptr && phase->is_string()) return phase->string();
+    if (name != nullptr && name->is_string() && name->string() == uaix::kWorkExtension && phase != nullptr &&
+        phase->is_string())
+      return phase->string();
   }
   return {};
 }
@@ -72,7 +75,8 @@ void map_to_agent_exit(Draft& draft) {
   draft.put("/protocol", agent_exit::kProtocol);
   if (source.dialect == Dialect::AgentContract) {
     if (source.outcome == Outcome::InProgress) return not_final(draft);
-    if (source.outcome == Outcome::NeedsInput || source.outcome == Outcome::NeedsApproval) narrowed(draft, source.text(Field::status), "blocked");
+    if (source.outcome == Outcome::NeedsInput || source.outcome == Outcome::NeedsApproval)
+      narrowed(draft, source.text(Field::status), "blocked");
     draft.put("/exit_reason", source.outcome == Outcome::Completed ? "completed" : "blocked");
     draft.carried(Field::status);
     // One field for all that people should read: the summary written for them (or else the findings), and what is open
@@ -84,7 +88,8 @@ void map_to_agent_exit(Draft& draft) {
     if (told || !open) lines = as_strings(source.value(told ? Field::summary_for_people : Field::summary));
     if (open) lines.insert(lines.end(), gaps.begin(), gaps.end());
     const std::string notes = join(lines, "\n");
-    if (told || !open) put_text(draft, told ? Field::summary_for_people : Field::summary, "/notes", notes, limits::kExitNotesBytesMax);
+    if (told || !open)
+      put_text(draft, told ? Field::summary_for_people : Field::summary, "/notes", notes, limits::kExitNotesBytesMax);
     if (open) put_text(draft, Field::open_gaps, "/notes", notes, limits::kExitNotesBytesMax);
     return;
   }
@@ -116,7 +121,8 @@ void map_to_agent_contract(Draft& draft) {
       }
       // Said as text, which is not the same as carried: they stay on the list of losses.
       for (const Field field : {Field::pr_url, Field::evidence_bundle_ref})
-        if (const auto text = source.text(field); !text.empty()) outputs.push(std::string(field_name(field)) + ": " + std::string(text));
+        if (const auto text = source.text(field); !text.empty())
+          outputs.push(std::string(field_name(field)) + ": " + std::string(text));
       break;
     }
     case Dialect::Uaix: {
@@ -124,7 +130,8 @@ void map_to_agent_contract(Draft& draft) {
       draft.carry(Field::next_action, "/agent_status/next_action");
       draft.carry_strings(Field::open_gaps, evidence + "open_gaps");
       draft.carry_strings(Field::risks, evidence + "cross_layer_impacts");
-      if (const auto summary = source.text(Field::summary); !summary.empty()) outputs.push(summary), draft.carried(Field::summary);
+      if (const auto summary = source.text(Field::summary); !summary.empty())
+        outputs.push(summary), draft.carried(Field::summary);
       break;
     }
     case Dialect::HandoffSpec: {
@@ -133,7 +140,8 @@ void map_to_agent_contract(Draft& draft) {
         std::string_view surface;
         int level;
       };
-      static constexpr Risk kRisks[] = {{"infisical", 1}, {"github", 1}, {"cloudflare", 2}, {"heroku", 2}, {"aws", 2}, {"stripe", 3}, {"apple_iap", 3}};
+      static constexpr Risk kRisks[] = {{"infisical", 1}, {"github", 1}, {"cloudflare", 2}, {"heroku", 2},
+                                        {"aws", 2},       {"stripe", 3}, {"apple_iap", 3}};
       static constexpr std::string_view kLevels[] = {"LOW", "MEDIUM", "HIGH", "CRITICAL"};
       const auto surfaces = as_strings(source.value(Field::surfaces));
       int level = 1;
@@ -197,7 +205,8 @@ void map_to_uaix(Draft& draft) {
       draft.carry_strings(Field::open_gaps, "/body/blockers");
       draft.carry_strings(Field::risks, "/body/risks");
       put_summary(draft, Field::summary, "/body/context_summary", join(as_strings(source.value(Field::summary)), "\n"));
-      for (const Field field : {Field::patterns_checked, Field::files_checked, Field::commands_run, Field::summary, Field::verbatim_outputs, Field::verification}) {
+      for (const Field field : {Field::patterns_checked, Field::files_checked, Field::commands_run, Field::summary,
+                                Field::verbatim_outputs, Field::verification}) {
         const json::Value* value = source.value(field);
         if (value == nullptr || (value->is_array() && value->elements().empty())) continue;
         references.push("urn:baton:evidence:" + std::string(field_name(field)) + ":sha256:" + digest_of(*value));
@@ -205,7 +214,8 @@ void map_to_uaix(Draft& draft) {
       // Raw output is where secrets hide; a packet that vouches for it by digest must not vouch for one.
       for (const std::string& output : as_strings(source.value(Field::verbatim_outputs)))
         for (const secrets::Finding& finding : secrets::find(output))
-          draft.diagnostics().push_back(report(Code::UAIX_SECRET_DETECTED, place_named("/evidence_report/verbatim_outputs"),
+          draft.diagnostics().push_back(report(Code::UAIX_SECRET_DETECTED,
+                                               place_named("/evidence_report/verbatim_outputs"),
                                                {{"rule", finding.rule}, {"length", std::to_string(finding.length)}}));
       break;
     }
@@ -213,7 +223,8 @@ void map_to_uaix(Draft& draft) {
       draft.put("/body/task_id", "task_" + std::string(source.text(Field::work_id)));
       draft.carried(Field::work_id);
       draft.carry(Field::expires_at, "/delivery/expires_at");
-      draft.put("/body/delegated_authorization/authorization_ref", "urn:baton:approval:sha256:" + digest_of(handoff_document(source)));
+      draft.put("/body/delegated_authorization/authorization_ref",
+                "urn:baton:approval:sha256:" + digest_of(handoff_document(source)));
       draft.carried(Field::approval);
       json::Value grant = json::Value::object();
       for (const Field field : {Field::surfaces, Field::mcp_tools, Field::repo, Field::owner, Field::ttl_hours})

@@ -32,7 +32,8 @@ namespace {
 std::optional<std::string_view> unrelated(Dialect from, Dialect to) {
   if (from == to) return std::nullopt;
   if (to == Dialect::HandoffSpec) return "a handoff spec asks for rights, which no other handoff does";
-  if (from == Dialect::HandoffSpec && to == Dialect::AgentExit) return "a handoff spec completes nothing, so there is no exit to signal";
+  if (from == Dialect::HandoffSpec && to == Dialect::AgentExit)
+    return "a handoff spec completes nothing, so there is no exit to signal";
   return std::nullopt;
 }
 
@@ -76,7 +77,8 @@ void copy_if_absent(json::Value& target, std::string_view from, std::string_view
   // Only into an object that is there: a whole section is not conjured up for one member.
   const std::string parent(to.substr(0, to.rfind('/')));
   const json::Value* section = target.find_at(parent);
-  if (value != nullptr && section != nullptr && section->is_object() && target.find_at(to) == nullptr) CHECK(target.set_at(to, json::Value(*value)));
+  if (value != nullptr && section != nullptr && section->is_object() && target.find_at(to) == nullptr)
+    CHECK(target.set_at(to, json::Value(*value)));
 }
 
 void put_if_absent(json::Value& target, std::string_view pointer, json::Value value) {
@@ -90,11 +92,13 @@ void complete(Dialect dialect, const Handoff& source, json::Value& target, std::
     case Dialect::AgentContract: {
       // An empty list is legal and says "none", so it is said aloud. From a packet the lists must come from the caller.
       if (source.dialect == Dialect::Uaix) {
-        for (const std::string_view name : {"open_gaps", "cross_layer_impacts"}) put_if_absent(target, "/evidence_report/" + std::string(name), json::Value::array());
+        for (const std::string_view name : {"open_gaps", "cross_layer_impacts"})
+          put_if_absent(target, "/evidence_report/" + std::string(name), json::Value::array());
         break;
       }
       bool empty = false;
-      for (const std::string_view name : {"patterns_checked", "files_checked", "commands_run", "verbatim_outputs", "cross_layer_impacts", "open_gaps"}) {
+      for (const std::string_view name : {"patterns_checked", "files_checked", "commands_run", "verbatim_outputs",
+                                          "cross_layer_impacts", "open_gaps"}) {
         const std::string pointer = "/evidence_report/" + std::string(name);
         if (target.find_at(pointer) != nullptr) continue;
         target.set_at(pointer, json::Value::array());
@@ -154,7 +158,8 @@ Translation translate(const Handoff& source, const Options& options) {
   check_options.now = options.now;
   check_options.profile = options.profile;
   for (Diagnostic& found : checker::check(out.text, check_options).diagnostics) {
-    const bool absent = found.severity == Severity::Error && !found.place.pointer.empty() && draft.target().find_at(found.place.pointer) == nullptr;
+    const bool absent = found.severity == Severity::Error && !found.place.pointer.empty() &&
+                        draft.target().find_at(found.place.pointer) == nullptr;
     if (absent) found = with_pointer(Code::TRANSLATE_MISSING, found.place.pointer, dialect_name(options.to));
     else found.place.line = found.place.column = 0;  // of a text nobody has seen
     out.diagnostics.push_back(std::move(found));

@@ -24,14 +24,14 @@ struct Options {
   Time now;             // packets are checked for expiry
   bool strict = false;  // a loss is an error
   const handoff_spec::Profile* profile = handoff_spec::find_profile("default");
-  std::optional<json::Value> with;                              // an object laid under the target's members
-  std::vector<std::pair<std::string, json::Value>> set;         // single members, by JSON Pointer into the target
+  std::optional<json::Value> with;                       // an object laid under the target's members
+  std::vector<std::pair<std::string, json::Value>> set;  // single members, by JSON Pointer into the target
 };
 
 struct Translation {
   std::vector<Diagnostic> diagnostics;
   std::optional<json::Value> document;  // when there is no error
-  std::string text;                     // the document as its dialect writes it: a contract in its fence, a packet sealed
+  std::string text;  // the document as its dialect writes it: a contract in its fence, a packet sealed
 
   bool done() const { return document.has_value(); }
 };

@@ -22,11 +22,11 @@ class BlockFinder {
   void end();
 
   struct Block {
-    std::string body;        // between the fences, without the last line's end
-    std::size_t offset = 0;  // of the body's first byte in everything fed
-    std::size_t line = 0;    // of the body's first line, from 1
-    bool too_large = false;  // the body is beyond the format's limit, and cut
-    bool text_after = false; // something that is not blank follows the block
+    std::string body;         // between the fences, without the last line's end
+    std::size_t offset = 0;   // of the body's first byte in everything fed
+    std::size_t line = 0;     // of the body's first line, from 1
+    bool too_large = false;   // the body is beyond the format's limit, and cut
+    bool text_after = false;  // something that is not blank follows the block
     bool differs_from_earlier = false;
   };
   const std::optional<Block>& last() const { return last_; }
@@ -37,10 +37,10 @@ class BlockFinder {
   void open_fence(std::string_view line);
   bool closes_fence(std::string_view line) const;
 
-  std::string line_;               // the line being read, as much as it takes to judge it
-  bool line_cut_ = false;          // more came than was kept
+  std::string line_;       // the line being read, as much as it takes to judge it
+  bool line_cut_ = false;  // more came than was kept
   bool cut_holds_backtick_ = false;
-  bool cut_holds_text_ = false;    // something else than blanks
+  bool cut_holds_text_ = false;  // something else than blanks
   std::size_t position_ = 0;
   std::size_t line_number_ = 1;
 

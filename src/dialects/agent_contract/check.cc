@@ -16,9 +16,9 @@ namespace {
 enum class List { Missing, Invalid, Warning };
 
 constexpr std::array<std::string_view, 11> kFields = {
-    "agent_status",       "evidence_report",   "consolidation_report", "approval_request",
-    "loop_state",         "user_facing_summary", "memorialize_suggestions", "memory_suggestions",
-    "update_contracts",   "rollback_executed", "context_consumption",
+    "agent_status",     "evidence_report",     "consolidation_report",    "approval_request",
+    "loop_state",       "user_facing_summary", "memorialize_suggestions", "memory_suggestions",
+    "update_contracts", "rollback_executed",   "context_consumption",
 };
 
 struct EvidenceList {
@@ -101,7 +101,8 @@ class Check {
     add(List::Missing, code, place_of_absent(parent, member), {{"problem", "is missing"}});
   }
   void wrong_type(Code code, json::Node node, std::string_view expected) {
-    const std::string problem = "is " + std::string(json::kind_name(node.kind())) + ", expected " + std::string(expected);
+    const std::string problem =
+        "is " + std::string(json::kind_name(node.kind())) + ", expected " + std::string(expected);
     add(List::Invalid, code, place(node), {{"problem", problem}}, "type");
   }
   void wrong_value(Code code, json::Node node) {
@@ -113,14 +114,17 @@ class Check {
     const json::Node status = root_["agent_status"];
     if (!status.is_object()) {
       add(List::Missing, Code::HANDOFF_AGENT_STATUS, place_of_absent(root_, "agent_status"));
-      for (const auto& [code, member] : {std::pair{Code::HANDOFF_PLAN_STATUS, "plan_status"}, {Code::HANDOFF_AGENT_ID, "agent_id"},
-                                         {Code::HANDOFF_PENDING_STEPS, "pending_steps"}, {Code::HANDOFF_NEXT_ACTION, "next_action"}})
+      for (const auto& [code, member] : {std::pair{Code::HANDOFF_PLAN_STATUS, "plan_status"},
+                                         {Code::HANDOFF_AGENT_ID, "agent_id"},
+                                         {Code::HANDOFF_PENDING_STEPS, "pending_steps"},
+                                         {Code::HANDOFF_NEXT_ACTION, "next_action"}})
         add(List::Missing, code, place_named("/agent_status/" + std::string(member)), {{"problem", "is missing"}});
       return;
     }
     const json::Node plan_status = status["plan_status"];
     if (!plan_status) missing(Code::HANDOFF_PLAN_STATUS, status, "plan_status");
-    else if (!plan_status.is_string() || !find_status(plan_status.string())) wrong_value(Code::HANDOFF_PLAN_STATUS, plan_status);
+    else if (!plan_status.is_string() || !find_status(plan_status.string()))
+      wrong_value(Code::HANDOFF_PLAN_STATUS, plan_status);
     else status_ = find_status(plan_status.string());
 
     const json::Node agent_id = status["agent_id"];
@@ -159,7 +163,8 @@ class Check {
     const json::Node verification = evidence["verification"];
     if (!verification.is_object()) {
       add(List::Missing, Code::HANDOFF_VERIFICATION_RESULT_REQUIRED_FOR_COMPLETE,
-          evidence.is_object() ? place_of_absent(evidence, "verification") : place_named("/evidence_report/verification"));
+          evidence.is_object() ? place_of_absent(evidence, "verification")
+                               : place_named("/evidence_report/verification"));
     } else if (!verification["result"].is_text("pass")) {
       const json::Node result = verification["result"];
       add(List::Invalid, Code::HANDOFF_VERIFICATION_RESULT_MUST_BE_PASS,
@@ -193,11 +198,12 @@ class Check {
       add(List::Missing, Code::HANDOFF_APPROVAL_REQUEST_VERIFICATION, place_of_absent(approval, "verification"));
     for (const std::string_view name : {"operation", "exact_content", "scope", "risk_level"})
       if (is_nothing(approval[name]))
-        add(List::Warning, Code::HANDOFF_APPROVAL_REQUEST_FIELD_MISSING, place_of_absent(approval, name), {{"field", name}},
-            std::string(name));
+        add(List::Warning, Code::HANDOFF_APPROVAL_REQUEST_FIELD_MISSING, place_of_absent(approval, name),
+            {{"field", name}}, std::string(name));
     const json::Node risk = approval["risk_level"];
     if (!is_nothing(risk) && !is_one_of(risk, kRiskLevels))
-      add(List::Warning, Code::HANDOFF_APPROVAL_REQUEST_INVALID_RISK_LEVEL, place(risk), {{"value", shown(risk)}}, shown(risk));
+      add(List::Warning, Code::HANDOFF_APPROVAL_REQUEST_INVALID_RISK_LEVEL, place(risk), {{"value", shown(risk)}},
+          shown(risk));
   }
 
   void check_loop() {
@@ -220,7 +226,9 @@ class Check {
         return;
       }
     }
-    if (!complete() || !std::all_of(numbers.begin(), numbers.end(), [](json::Node node) { return static_cast<bool>(node); })) return;
+    if (!complete() ||
+        !std::all_of(numbers.begin(), numbers.end(), [](json::Node node) { return static_cast<bool>(node); }))
+      return;
     const auto decimal = [&](std::size_t i) { return json::Decimal::from_number(numbers[i].number_text()); };
     if (!(decimal(0) < decimal(1)) || !(decimal(2) < decimal(3))) return;
     const auto text = [&](std::size_t i) { return std::string(numbers[i].number_text()); };
@@ -239,7 +247,9 @@ class Check {
   }
 
   void check_updates() {
-    const auto well_formed = [](json::Node entry) { return entry["contract"].is_string() && entry["payload"].is_object(); };
+    const auto well_formed = [](json::Node entry) {
+      return entry["contract"].is_string() && entry["payload"].is_object();
+    };
     std::size_t index = 0;
     for (const json::Node entry : root_["update_contracts"].elements()) {
       if (!well_formed(entry))
@@ -250,7 +260,8 @@ class Check {
     for (const json::Node entry : root_["update_contracts"].elements()) {
       if (!well_formed(entry) || is_writable(entry["contract"].string())) continue;
       const std::string section(entry["contract"].string());
-      add(List::Warning, Code::HANDOFF_UPDATE_CONTRACT_NOT_WRITABLE, place(entry["contract"]), {{"section", section}}, section);
+      add(List::Warning, Code::HANDOFF_UPDATE_CONTRACT_NOT_WRITABLE, place(entry["contract"]), {{"section", section}},
+          section);
     }
   }
 
@@ -258,7 +269,9 @@ class Check {
     std::size_t index = 0;
     for (const json::Node entry : root_["memorialize_suggestions"].elements()) {
       const std::string number = std::to_string(index++);
-      const auto has_text = [&](std::string_view name) { return entry[name].is_string() && !is_blank_string(entry[name]); };
+      const auto has_text = [&](std::string_view name) {
+        return entry[name].is_string() && !is_blank_string(entry[name]);
+      };
       if (!entry.is_object() || !has_text("description") || !has_text("body")) {
         add(List::Warning, Code::HANDOFF_MEMORIALIZE_MALFORMED, place(entry), {{"index", number}}, number);
         continue;
@@ -276,7 +289,8 @@ class Check {
   void check_unknown() {
     for (const json::Member member : root_.members()) {
       if (std::find(kFields.begin(), kFields.end(), member.name()) != kFields.end()) continue;
-      add(List::Warning, Code::HANDOFF_UNKNOWN_FIELD, place(member.value), {{"field", member.name()}}, std::string(member.name()));
+      add(List::Warning, Code::HANDOFF_UNKNOWN_FIELD, place(member.value), {{"field", member.name()}},
+          std::string(member.name()));
     }
   }
 
@@ -303,7 +317,8 @@ std::string wire_name(const Diagnostic& diagnostic) {
   static constexpr std::string_view kPrefix = "HANDOFF_";
   std::string_view name = info(diagnostic.code).name;
   const bool keeps_prefix = diagnostic.code == Code::HANDOFF_BLOCK_MISSING || diagnostic.code == Code::HANDOFF_JSON ||
-                            diagnostic.code == Code::HANDOFF_MULTIPLE_BLOCKS || diagnostic.code == Code::HANDOFF_AMBIGUOUS;
+                            diagnostic.code == Code::HANDOFF_MULTIPLE_BLOCKS ||
+                            diagnostic.code == Code::HANDOFF_AMBIGUOUS;
   if (!keeps_prefix) name.remove_prefix(kPrefix.size());
   return diagnostic.has_argument ? std::string(name) + ":" + diagnostic.argument : std::string(name);
 }
@@ -327,7 +342,8 @@ Checked check(std::string_view message, const Options& options) {
   const BlockFinder::Block& block = *finder.last();
   if (finder.complete_blocks() > 1)
     add_whole(checked, checked.warnings,
-              report(Code::HANDOFF_MULTIPLE_BLOCKS, {"", block.line - 1, 1}, {{"count", std::to_string(finder.complete_blocks())}}));
+              report(Code::HANDOFF_MULTIPLE_BLOCKS, {"", block.line - 1, 1},
+                     {{"count", std::to_string(finder.complete_blocks())}}));
 
   json::ParseLimits limits;
   limits.bytes_max = limits::kContractBytesMax;
@@ -343,7 +359,8 @@ Checked check(std::string_view message, const Options& options) {
   const json::Node root = checked.document->root();
   if (!root.is_object()) {
     const std::string what = "the block is " + std::string(json::kind_name(root.kind())) + ", expected an object";
-    add_whole(checked, checked.invalid, report(Code::HANDOFF_JSON, in_message(place_of(root), block), {{"what", what}}));
+    add_whole(checked, checked.invalid,
+              report(Code::HANDOFF_JSON, in_message(place_of(root), block), {{"what", what}}));
     return checked;
   }
   const std::size_t before = checked.diagnostics.size();

@@ -17,7 +17,7 @@
 namespace baton::agent_contract {
 
 struct Options {
-  json::Node input_envelope;  // what the agent was given; no node: nothing
+  json::Node input_envelope;          // what the agent was given; no node: nothing
   std::vector<std::string> writable;  // sections it may write, beside those of the envelope
 };
 

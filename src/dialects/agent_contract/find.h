@@ -24,7 +24,9 @@ class OutputFinder final : private transcript::Listener {
   bool in_message() const { return message_block_ && !(finder_.last() && finder_.last()->offset > message_position_); }
   std::size_t complete_blocks() const { return in_message() ? message_blocks_ : finder_.complete_blocks(); }
   // In the output, of the block or of the message's line: to tell which of two finds is later.
-  std::size_t position() const { return in_message() ? message_position_ : finder_.last() ? finder_.last()->offset : 0; }
+  std::size_t position() const {
+    return in_message() ? message_position_ : finder_.last() ? finder_.last()->offset : 0;
+  }
 
  private:
   void raw(std::string_view bytes) override { finder_.feed(bytes); }

@@ -41,8 +41,9 @@ Diagnostic with_pointer(Code code, const std::string& pointer, std::initializer_
 json::Value merge_at(const json::Value& current, const json::Value& payload, const std::string& pointer,
                      std::vector<Diagnostic>& warnings) {
   if (current.kind() != payload.kind()) {
-    warnings.push_back(with_pointer(Code::HANDOFF_MERGE_TYPE_CHANGED, pointer,
-                                    {{"from", json::kind_name(current.kind())}, {"to", json::kind_name(payload.kind())}}));
+    warnings.push_back(
+        with_pointer(Code::HANDOFF_MERGE_TYPE_CHANGED, pointer,
+                     {{"from", json::kind_name(current.kind())}, {"to", json::kind_name(payload.kind())}}));
     return payload;
   }
   if (payload.is_array()) return unite(current.elements(), payload.elements());
@@ -68,7 +69,8 @@ bool is_address(int family, const std::string& text) {
 
 // A network in CIDR notation is a plan, not a state: it does not count.
 bool holds_address(const std::string& text) {
-  static const RE2 kIpv4(R"((?:^|[^0-9A-Za-z.])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(/[0-9]{1,2}(?:$|[^0-9]))?(?:$|[^0-9A-Za-z.]|\.(?:$|[^0-9])))");
+  static const RE2 kIpv4(
+      R"((?:^|[^0-9A-Za-z.])((?:[0-9]{1,3}\.){3}[0-9]{1,3})(/[0-9]{1,2}(?:$|[^0-9]))?(?:$|[^0-9A-Za-z.]|\.(?:$|[^0-9])))");
   static const RE2 kIpv6(R"((?:^|[^0-9A-Za-z:.])([0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)(/[0-9]{1,3})?)");
   std::string address, network;
   re2::StringPiece rest(text);
@@ -83,7 +85,8 @@ bool holds_address(const std::string& text) {
 bool is_live_text(const std::string& text) {
   // An id has a digit: "i-dead" is a word.
   static const RE2 kResource(R"((?:^|[^A-Za-z0-9-])(?:vpc|i|sg)-([0-9a-f]{3,17})(?:$|[^A-Za-z0-9-]))");
-  static const RE2 kBalancer(R"((?i)[a-z0-9-]+\.(?:elb\.[a-z0-9-]+\.amazonaws\.com|[a-z0-9-]+\.elb\.amazonaws\.com|cloudapp\.azure\.com|cloudapp\.net|lb\.appdomain\.cloud|bc\.googleusercontent\.com))");
+  static const RE2 kBalancer(
+      R"((?i)[a-z0-9-]+\.(?:elb\.[a-z0-9-]+\.amazonaws\.com|[a-z0-9-]+\.elb\.amazonaws\.com|cloudapp\.azure\.com|cloudapp\.net|lb\.appdomain\.cloud|bc\.googleusercontent\.com))");
   re2::StringPiece rest(text);
   std::string id;
   while (RE2::FindAndConsume(&rest, kResource, &id))

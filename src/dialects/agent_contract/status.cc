@@ -4,7 +4,8 @@
 namespace baton::agent_contract {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"IN_PROGRESS", "APPROVAL_REQUEST", "COMPLETE", "BLOCKED", "NEEDS_INPUT"};
+constexpr std::array<std::string_view, 5> kNames = {"IN_PROGRESS", "APPROVAL_REQUEST", "COMPLETE", "BLOCKED",
+                                                    "NEEDS_INPUT"};
 constexpr int kInProgressMax = 2;
 
 }  // namespace

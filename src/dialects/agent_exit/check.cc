@@ -36,7 +36,8 @@ bool has_character(std::string_view text, Predicate predicate) {
   return false;
 }
 
-bool check_length(Diagnostics& out, const Place& place, std::string_view field, std::string_view value, std::size_t max) {
+bool check_length(Diagnostics& out, const Place& place, std::string_view field, std::string_view value,
+                  std::size_t max) {
   if (value.size() <= max) return true;
   out.push_back(report(Code::EXIT_FIELD_LENGTH, place,
                        {{"field", field}, {"bytes", std::to_string(value.size())}, {"max", std::to_string(max)}}));
@@ -107,7 +108,8 @@ constexpr std::array<Rule, 7> kRules = {{
 void check_field(Diagnostics& out, json::Node root, const Rule& rule) {
   const json::Node value = root[rule.field];
   if (!value) {
-    if (rule.required) out.push_back(report(Code::EXIT_FIELD_MISSING, place_of_absent(root, rule.field), {{"field", rule.field}}));
+    if (rule.required)
+      out.push_back(report(Code::EXIT_FIELD_MISSING, place_of_absent(root, rule.field), {{"field", rule.field}}));
     return;
   }
   if (value.is_string()) {
@@ -168,7 +170,8 @@ Checked check(std::string_view text) {
   }
   const json::Node root = document->root();
   if (!root.is_object()) {
-    checked.diagnostics.push_back(report(Code::EXIT_NOT_OBJECT, place_of(root), {{"kind", json::kind_name(root.kind())}}));
+    checked.diagnostics.push_back(
+        report(Code::EXIT_NOT_OBJECT, place_of(root), {{"kind", json::kind_name(root.kind())}}));
     return checked;
   }
   for (const Rule& rule : kRules) check_field(checked.diagnostics, root, rule);

@@ -12,11 +12,11 @@ enum class Phase { Draft, Implementation, CiPending, ReadyForReview, Review, Rea
 inline constexpr std::array kPhases = {Phase::Draft,  Phase::Implementation, Phase::CiPending, Phase::ReadyForReview,
                                        Phase::Review, Phase::ReadyForMerge,  Phase::Completed, Phase::Blocked};
 
-std::string_view phase_name(Phase phase);  // "CI_PENDING"
+std::string_view phase_name(Phase phase);                // "CI_PENDING"
 std::optional<Phase> find_phase(std::string_view name);  // exact case
 
 enum class Reason { Completed, Blocked, Error };
-std::string_view reason_name(Reason reason);  // "completed"
+std::string_view reason_name(Reason reason);               // "completed"
 std::optional<Reason> find_reason(std::string_view name);  // exact case
 
 // Where leaving `phase` for `reason` leads; nothing when the phase is final.

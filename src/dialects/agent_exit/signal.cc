@@ -42,8 +42,8 @@ std::optional<SessionCompleted> session_completed(std::string session_id, std::s
                                                   const Signal& signal, Time time, Random& random) {
   const auto next = next_phase(signal.phase_completed, signal.exit_reason);
   if (!next) return std::nullopt;
-  return SessionCompleted{mint_uuid(random), time,   std::move(session_id), std::move(actor_id), std::move(work_id),
-                          signal,            *next};
+  return SessionCompleted{
+      mint_uuid(random), time, std::move(session_id), std::move(actor_id), std::move(work_id), signal, *next};
 }
 
 std::string SessionCompleted::write() const {

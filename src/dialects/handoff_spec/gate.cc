@@ -59,7 +59,8 @@ Refusal judge_surfaces(json::Node spec, const Manifest& manifest) {
   for (const json::Node node : spec["surfaces"].elements()) {
     wanted.insert(node.string());
     if (manifest.find(node.string()) == nullptr)
-      return refuse_at(Code::GATE_SURFACE_MISSING, manifest.root["surfaces"], node.string(), {{"surface", node.string()}});
+      return refuse_at(Code::GATE_SURFACE_MISSING, manifest.root["surfaces"], node.string(),
+                       {{"surface", node.string()}});
   }
   for (const ManifestSurface& surface : manifest.surfaces)
     if (!wanted.contains(surface.name))

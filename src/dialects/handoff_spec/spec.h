@@ -68,17 +68,17 @@ struct Resolved {
   std::string expires_at;   // ttl_expires_at when given, else now + ttl_hours
   std::string secret_path;  // the task's folder in the vault
   std::string repo, owner;
-  bool velvet_enrolled = false;  // more than an hour of work: revoked by itself
-  std::vector<std::string> mcp_tools_allowed;    // sorted: baseline and what was asked for and may be had
-  std::vector<Excluded> mcp_tools_excluded;      // sorted: everything else the profile or the spec names
+  bool velvet_enrolled = false;                // more than an hour of work: revoked by itself
+  std::vector<std::string> mcp_tools_allowed;  // sorted: baseline and what was asked for and may be had
+  std::vector<Excluded> mcp_tools_excluded;    // sorted: everything else the profile or the spec names
 
   json::Value to_json() const;
 };
 
 struct Checked {
-  std::vector<Diagnostic> diagnostics;    // in the order of the format's table of fields, unknown fields last
-  std::optional<json::Document> document; // when the text is JSON
-  std::optional<Resolved> resolved;       // when valid
+  std::vector<Diagnostic> diagnostics;     // in the order of the format's table of fields, unknown fields last
+  std::optional<json::Document> document;  // when the text is JSON
+  std::optional<Resolved> resolved;        // when valid
 
   bool valid() const { return document.has_value() && !has_errors(diagnostics); }
 };

@@ -78,7 +78,9 @@ bool is_repo(std::string_view repo) {
   return std::ranges::all_of(repo, [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
 }
 
-bool is_owner(std::string_view owner) { return owner.size() <= kOwnerBytesMax && is_hyphenated(owner, is_alphanumeric); }
+bool is_owner(std::string_view owner) {
+  return owner.size() <= kOwnerBytesMax && is_hyphenated(owner, is_alphanumeric);
+}
 
 }  // namespace
 

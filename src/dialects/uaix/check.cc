@@ -64,7 +64,8 @@ class Check {
   std::optional<Time> time_of(json::Node node) {
     if (!node.is_string()) return std::nullopt;
     const TimeParse parsed = parse_time(node.string());
-    if (!parsed.time) add(parsed.fault == TimeFault::NotUtc ? Code::UAIX_TIMESTAMP_NOT_UTC : Code::UAIX_TIMESTAMP_MALFORMED, node);
+    if (!parsed.time)
+      add(parsed.fault == TimeFault::NotUtc ? Code::UAIX_TIMESTAMP_NOT_UTC : Code::UAIX_TIMESTAMP_MALFORMED, node);
     return parsed.time;
   }
 
@@ -73,23 +74,28 @@ class Check {
     const json::Node expires_at = delivery_["expires_at"], issued_at = provenance_["issued_at"];
     const auto expires = time_of(expires_at), issued = time_of(issued_at);
     if (expires && options_.now >= *expires) add(Code::UAIX_EXPIRED, expires_at, {{"time", expires_at.string()}});
-    if (issued && *issued > options_.now + limits::kUaixIssuedLeadSecondsMax) add(Code::UAIX_ISSUED_IN_FUTURE, issued_at);
+    if (issued && *issued > options_.now + limits::kUaixIssuedLeadSecondsMax)
+      add(Code::UAIX_ISSUED_IN_FUTURE, issued_at);
     if (expires && issued && *expires <= *issued) add(Code::UAIX_EXPIRY_BEFORE_ISSUE, expires_at);
   }
 
-  static bool differ(json::Node left, json::Node right) { return left.is_string() && right.is_string() && left.string() != right.string(); }
+  static bool differ(json::Node left, json::Node right) {
+    return left.is_string() && right.is_string() && left.string() != right.string();
+  }
 
   // Step 4.
   void check_cross_fields() {
     const json::Node source_id = source_["id"], target_id = target_["id"];
     if (is_profile(kHandoffProfile)) {
-      if (source_id.is_string() && target_id.is_string() && source_id.string() == target_id.string()) add(Code::UAIX_SELF_HANDOFF, target_id);
+      if (source_id.is_string() && target_id.is_string() && source_id.string() == target_id.string())
+        add(Code::UAIX_SELF_HANDOFF, target_id);
       if (differ(body_["target_agent_id"], target_id)) add(Code::UAIX_TARGET_MISMATCH, body_["target_agent_id"]);
     }
     if (differ(body_["task_id"], delivery_["task_ref"])) add(Code::UAIX_TASK_MISMATCH, body_["task_id"]);
     if (differ(provenance_["agent_id"], source_id)) add(Code::UAIX_PROVENANCE_MISMATCH, provenance_["agent_id"]);
     const json::Node sequence = conversation_["sequence"], delivered = delivery_["sequence"];
-    if (sequence.is_number() && delivered.is_number() && !json::same_number(sequence.number_text(), delivered.number_text()))
+    if (sequence.is_number() && delivered.is_number() &&
+        !json::same_number(sequence.number_text(), delivered.number_text()))
       add(Code::UAIX_SEQUENCE_MISMATCH, delivered);
     const json::Node secrets = body_["delegated_authorization"]["secret_values_included"];
     if (secrets.is_true()) add(Code::UAIX_AUTHORIZATION_CARRIES_SECRET, secrets);
@@ -98,9 +104,11 @@ class Check {
   // Step 5.
   void check_profile_rules() {
     if (is_profile("uai.agent.blocker.v1")) {
-      constexpr std::array<std::string_view, 4> kForPeople = {"authorization", "secret", "destructive_action", "boundary_conflict"};
+      constexpr std::array<std::string_view, 4> kForPeople = {"authorization", "secret", "destructive_action",
+                                                              "boundary_conflict"};
       const json::Node type = body_["blocker_type"], review = body_["human_review_required"];
-      if (type.is_string() && std::find(kForPeople.begin(), kForPeople.end(), type.string()) != kForPeople.end() && review.is_boolean() && !review.boolean())
+      if (type.is_string() && std::find(kForPeople.begin(), kForPeople.end(), type.string()) != kForPeople.end() &&
+          review.is_boolean() && !review.boolean())
         add(Code::UAIX_BLOCKER_REVIEW_REQUIRED, review, {{"type", type.string()}});
     } else if (is_profile("uai.agent.memory-proposal.v1")) {
       if (body_["source_type"].is_text("cold_memory") && body_["proposed_status"].is_text("current_truth"))
@@ -121,7 +129,8 @@ class Check {
     look_for_words_ = may_break_text_rules(text) || may_break_text_rules(unescaped);
     look_beyond_ascii_ = !document.is_ascii() || !is_ascii(unescaped);
     const json::Node next_action = body_["exact_next_action"];
-    if (next_action.is_string() && demands_unattended_execution(next_action.string())) add(Code::UAIX_UNATTENDED_EXECUTION, next_action);
+    if (next_action.is_string() && demands_unattended_execution(next_action.string()))
+      add(Code::UAIX_UNATTENDED_EXECUTION, next_action);
     if (look_for_secrets_ || look_for_words_ || look_beyond_ascii_) check_texts_in(packet_, {});
   }
 
@@ -148,7 +157,8 @@ class Check {
   }
 
   void check_assigned(json::Node key, json::Node value) {
-    if (const auto finding = secrets::find_assigned(key.string(), value.string()); finding && !has_secret_at(value)) add_secret(value, *finding);
+    if (const auto finding = secrets::find_assigned(key.string(), value.string()); finding && !has_secret_at(value))
+      add_secret(value, *finding);
   }
 
   bool has_secret_at(json::Node node) const {
@@ -168,7 +178,9 @@ class Check {
       if (!extension["critical"].is_true() || !extension["namespace"].is_string()) continue;
       const std::string_view name = extension["namespace"].string();
       const auto& known = options_.known_extensions;
-      if (name == kWorkExtension || name == kLabelsExtension || std::find(known.begin(), known.end(), name) != known.end()) continue;
+      if (name == kWorkExtension || name == kLabelsExtension ||
+          std::find(known.begin(), known.end(), name) != known.end())
+        continue;
       add(Code::UAIX_EXTENSION_CRITICAL_UNKNOWN, extension["namespace"], {{"namespace", name}});
     }
   }
@@ -183,21 +195,25 @@ class Check {
       if (text.size() < 15 && text.find_first_of("eE") == std::string_view::npos) continue;
       const json::Decimal value = json::Decimal::from_number(text), bound(limits::kUaixSafeInteger);
       if ((json::is_integer(text) && (value > bound || value < -bound)) || !std::isfinite(json::to_double(text)))
-        add(Code::UAIX_FIELD_RANGE, node, {{"expected", "a number that a double carries exactly; send larger ones as strings"}});
+        add(Code::UAIX_FIELD_RANGE, node,
+            {{"expected", "a number that a double carries exactly; send larger ones as strings"}});
     }
   }
 
   static bool is_checksum(std::string_view text) {
     constexpr std::string_view kPrefix = "sha256:";
-    return text.starts_with(kPrefix) && text.size() == kPrefix.size() + 64 && std::all_of(text.begin() + kPrefix.size(), text.end(), is_lower_hex);
+    return text.starts_with(kPrefix) && text.size() == kPrefix.size() + 64 &&
+           std::all_of(text.begin() + kPrefix.size(), text.end(), is_lower_hex);
   }
 
   // Step 8.
   void check_integrity() {
     check_numbers();
-    const json::Node stated = checksum_, algorithm = integrity_["algorithm"], canonicalization = integrity_["canonicalization"];
+    const json::Node stated = checksum_, algorithm = integrity_["algorithm"],
+                     canonicalization = integrity_["canonicalization"];
     bool known = true;
-    if (algorithm.is_string() && algorithm.string() != "sha256") add(Code::UAIX_INTEGRITY_ALGORITHM, algorithm), known = false;
+    if (algorithm.is_string() && algorithm.string() != "sha256")
+      add(Code::UAIX_INTEGRITY_ALGORITHM, algorithm), known = false;
     if (canonicalization.is_string() && canonicalization.string() != "jcs-compatible-sorted-json")
       add(Code::UAIX_INTEGRITY_CANONICALIZATION, canonicalization), known = false;
     if (!stated.is_string()) return;
@@ -244,7 +260,8 @@ Diagnostic json_diagnostic(std::string_view text, const json::ParseError& error)
   const Place place = place_at(text, error.offset);
   switch (error.fault) {
     case json::Fault::TooLarge:
-      return report(Code::UAIX_TOO_LARGE, place, {{"bytes", std::to_string(text.size())}, {"max", std::to_string(limits::kUaixBytesMax)}});
+      return report(Code::UAIX_TOO_LARGE, place,
+                    {{"bytes", std::to_string(text.size())}, {"max", std::to_string(limits::kUaixBytesMax)}});
     case json::Fault::DuplicateKey: return report(Code::UAIX_JSON_DUPLICATE_KEY, place, {{"what", error.what}});
     case json::Fault::TooDeep: return report(Code::UAIX_TOO_DEEP, place, {{"what", error.what}});
     default: return report(Code::UAIX_JSON_SYNTAX, place, {{"what", error.what}});
@@ -264,8 +281,8 @@ Checked check(std::string_view text, const Options& options) {
     return checked;
   }
   if (!document->root().is_object()) {
-    checked.diagnostics.push_back(
-        report(Code::UAIX_NOT_OBJECT, place_of(document->root()), {{"kind", json::kind_name(document->root().kind())}}));
+    checked.diagnostics.push_back(report(Code::UAIX_NOT_OBJECT, place_of(document->root()),
+                                         {{"kind", json::kind_name(document->root().kind())}}));
     return checked;
   }
   checked.document = std::move(*document);

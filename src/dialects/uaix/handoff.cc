@@ -37,7 +37,9 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-bool recognise(json::Node root) { return root["uai_version"] || (root["profile"].is_string() && root["profile"].string().starts_with("uai.")); }
+bool recognise(json::Node root) {
+  return root["uai_version"] || (root["profile"].is_string() && root["profile"].string().starts_with("uai."));
+}
 
 std::span<const Row> rows() { return kRows; }
 

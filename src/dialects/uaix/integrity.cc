@@ -13,7 +13,8 @@ namespace {
 std::optional<Sha256> digest(json::Node packet) {
   thread_local std::string buffer;  // a packet is some kilobytes: the room is made once
   buffer.clear();
-  if (!json::append_canonical(buffer, packet, json::Numbers::Rfc8785, packet["integrity"]["checksum"])) return std::nullopt;
+  if (!json::append_canonical(buffer, packet, json::Numbers::Rfc8785, packet["integrity"]["checksum"]))
+    return std::nullopt;
   return sha256(buffer);
 }
 

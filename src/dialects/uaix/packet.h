@@ -30,7 +30,7 @@ struct Seen {
 
 struct Options {
   Time now;
-  bool fixture = false;                        // accept the published fixture's placeholder checksum
+  bool fixture = false;                       // accept the published fixture's placeholder checksum
   std::vector<std::string> known_extensions;  // critical extensions understood, beside Baton's own
   const std::vector<Seen>* seen = nullptr;
 };

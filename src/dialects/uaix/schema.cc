@@ -17,12 +17,12 @@ namespace {
 
 // What a byte may be part of: one look at a table instead of a row of comparisons.
 enum Class : std::uint8_t {
-  kIdByte = 1,      // letters, digits, `.`, `_`, `-`
-  kAlnum = 2,       // letters, digits
-  kSlugRun = 4,     // lower-case letters, digits
-  kUriByte = 8,     // what a URI may hold
-  kSchemeByte = 16, // what its scheme may hold
-  kModelByte = 32,  // letters, digits, `.`, `_`, `:`, `/`, `-`
+  kIdByte = 1,       // letters, digits, `.`, `_`, `-`
+  kAlnum = 2,        // letters, digits
+  kSlugRun = 4,      // lower-case letters, digits
+  kUriByte = 8,      // what a URI may hold
+  kSchemeByte = 16,  // what its scheme may hold
+  kModelByte = 32,   // letters, digits, `.`, `_`, `:`, `/`, `-`
 };
 constexpr std::array<std::uint8_t, 256> kClasses = [] {
   std::array<std::uint8_t, 256> out{};
@@ -60,7 +60,8 @@ bool is_task_id(std::string_view text) { return is_id("task_", text); }
 bool is_trace_id(std::string_view text) { return is_id("trace_", text); }
 
 bool is_turn_id(std::string_view text) {
-  return text.starts_with("turn_") && text.size() >= 6 && text.size() <= 14 && std::all_of(text.begin() + 5, text.end(), is_digit);
+  return text.starts_with("turn_") && text.size() >= 6 && text.size() <= 14 &&
+         std::all_of(text.begin() + 5, text.end(), is_digit);
 }
 
 // Runs of lower-case letters and digits joined by single characters of `joints`.
@@ -86,7 +87,8 @@ bool is_uri(std::string_view text) {
   if (text.size() > 2048) return false;
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
-  return is_lower(to_lower(text[0])) && all_in(text.substr(0, colon), kSchemeByte) && all_in(text.substr(colon), kUriByte);
+  return is_lower(to_lower(text[0])) && all_in(text.substr(0, colon), kSchemeByte) &&
+         all_in(text.substr(colon), kUriByte);
 }
 bool is_https_or_urn(std::string_view text) {
   if (!is_uri(text)) return false;
@@ -110,7 +112,8 @@ bool is_traceparent(std::string_view text) {
   const std::string_view trace = text.substr(3, 32), parent = text.substr(36, 16), flags = text.substr(53);
   for (const std::string_view part : {trace, parent, flags})
     if (!std::all_of(part.begin(), part.end(), is_lower_hex)) return false;
-  return trace.find_first_not_of('0') != std::string_view::npos && parent.find_first_not_of('0') != std::string_view::npos;
+  return trace.find_first_not_of('0') != std::string_view::npos &&
+         parent.find_first_not_of('0') != std::string_view::npos;
 }
 
 // `[a-z][a-z0-9_]{2,63}`
@@ -134,11 +137,14 @@ using Words = std::string_view;
 constexpr Words kPartyTypes[] = {"agent", "runtime", "human", "team", "service"};
 constexpr Words kModes[] = {"sync", "async"};
 constexpr Words kPriorities[] = {"interactive", "low", "normal", "high", "urgent"};
-constexpr Words kLifecycles[] = {"draft", "reviewed", "transmitted", "received", "acknowledged", "completed", "deferred", "rejected", "escalated", "expired", "superseded"};
+constexpr Words kLifecycles[] = {"draft",    "reviewed", "transmitted", "received", "acknowledged", "completed",
+                                 "deferred", "rejected", "escalated",   "expired",  "superseded"};
 constexpr Words kChannels[] = {"public-web", "authenticated", "credentialed", "signed", "did-vc", "local-file"};
 constexpr Words kDecisions[] = {"accept", "reject", "defer", "escalate"};
 constexpr Words kOutcomes[] = {"completed", "partial", "failed"};
-constexpr Words kBlockerTypes[] = {"authorization", "secret", "destructive_action", "boundary_conflict", "boundary", "dependency", "validation", "scope", "access", "other"};
+constexpr Words kBlockerTypes[] = {"authorization", "secret",     "destructive_action", "boundary_conflict",
+                                   "boundary",      "dependency", "validation",         "scope",
+                                   "access",        "other"};
 constexpr Words kSourceTypes[] = {"task_evidence", "human_review", "cold_memory", "wiki"};
 constexpr Words kProposedStatuses[] = {"proposed", "short_term", "archive", "current_truth"};
 
@@ -150,8 +156,14 @@ constexpr bool kOptional = false;
 constexpr MemberRule text(std::string_view name, std::int64_t max, bool required = true) {
   return {.name = name, .type = Type::String, .required = required, .min = 1, .max = max};
 }
-constexpr MemberRule format(std::string_view name, bool (*matches)(std::string_view), std::string_view expected, bool required = true, bool nullable = false) {
-  return {.name = name, .type = Type::String, .required = required, .nullable = nullable, .matches = matches, .expected = expected};
+constexpr MemberRule format(std::string_view name, bool (*matches)(std::string_view), std::string_view expected,
+                            bool required = true, bool nullable = false) {
+  return {.name = name,
+          .type = Type::String,
+          .required = required,
+          .nullable = nullable,
+          .matches = matches,
+          .expected = expected};
 }
 constexpr MemberRule word(std::string_view name, std::span<const Words> values) {
   return {.name = name, .type = Type::String, .values = values};
@@ -160,7 +172,9 @@ constexpr MemberRule integer(std::string_view name, std::int64_t min, std::int64
   return {.name = name, .type = Type::Integer, .min = min, .max = max};
 }
 constexpr MemberRule boolean(std::string_view name) { return {.name = name, .type = Type::Boolean}; }
-constexpr MemberRule object(std::string_view name, const ObjectRule* rule) { return {.name = name, .type = Type::Object, .object = rule}; }
+constexpr MemberRule object(std::string_view name, const ObjectRule* rule) {
+  return {.name = name, .type = Type::Object, .object = rule};
+}
 constexpr MemberRule strings(std::string_view name, bool required) {
   return {.name = name, .type = Type::Strings, .required = required, .min = 0, .max = limits::kUaixListItemsMax};
 }
@@ -181,8 +195,18 @@ constexpr MemberRule kConversationMembers[] = {
     format("conversation_id", is_conversation_id, "`conv_` and an id"),
     format("turn_id", is_turn_id, "`turn_` and up to nine digits"),
     format("parent_message_id", is_message_id, "`msg_` and an id", kOptional, true),
-    {.name = "correlation_id", .type = Type::String, .matches = is_correlation_id, .missing = Code::UAIX_CORRELATION_MISSING, .malformed = Code::UAIX_CORRELATION_MALFORMED, .malformed_type = true},
-    {.name = "traceparent", .type = Type::String, .required = false, .matches = is_traceparent, .malformed = Code::UAIX_TRACEPARENT_MALFORMED, .malformed_type = true},
+    {.name = "correlation_id",
+     .type = Type::String,
+     .matches = is_correlation_id,
+     .missing = Code::UAIX_CORRELATION_MISSING,
+     .malformed = Code::UAIX_CORRELATION_MALFORMED,
+     .malformed_type = true},
+    {.name = "traceparent",
+     .type = Type::String,
+     .required = false,
+     .matches = is_traceparent,
+     .malformed = Code::UAIX_TRACEPARENT_MALFORMED,
+     .malformed_type = true},
     integer("sequence", 0, kSequenceMax),
 };
 constexpr ObjectRule kConversation{kConversationMembers};
@@ -200,7 +224,12 @@ constexpr MemberRule kDeliveryMembers[] = {
     boolean("reply_requested"),
     boolean("ack_required"),
     format("task_ref", is_task_id, "`task_` and an id"),
-    {.name = "idempotency_key", .type = Type::String, .matches = is_idempotency_key, .missing = Code::UAIX_IDEMPOTENCY_KEY_MISSING, .malformed = Code::UAIX_IDEMPOTENCY_KEY_MALFORMED, .malformed_type = true},
+    {.name = "idempotency_key",
+     .type = Type::String,
+     .matches = is_idempotency_key,
+     .missing = Code::UAIX_IDEMPOTENCY_KEY_MISSING,
+     .malformed = Code::UAIX_IDEMPOTENCY_KEY_MALFORMED,
+     .malformed_type = true},
     integer("retry_count", 0, 10),
     integer("sequence", 0, kSequenceMax),
     word("lifecycle", kLifecycles),
@@ -245,7 +274,11 @@ constexpr MemberRule kIntegrityMembers[] = {
     integer("version", 1, 1),
     format("algorithm", is_any, ""),
     format("canonicalization", is_any, ""),
-    {.name = "checksum", .type = Type::String, .matches = is_any, .malformed = Code::UAIX_CHECKSUM_MALFORMED, .malformed_type = true},
+    {.name = "checksum",
+     .type = Type::String,
+     .matches = is_any,
+     .malformed = Code::UAIX_CHECKSUM_MALFORMED,
+     .malformed_type = true},
 };
 constexpr ObjectRule kIntegrity{kIntegrityMembers};
 
@@ -258,9 +291,16 @@ constexpr MemberRule kExtensionMembers[] = {
 constexpr ObjectRule kExtension{kExtensionMembers};
 
 constexpr MemberRule kEnvelopeMembers[] = {
-    {.name = "uai_version", .type = Type::String, .matches = [](std::string_view version) { return version == "1.0"; }, .malformed = Code::UAIX_VERSION_UNSUPPORTED},
+    {.name = "uai_version",
+     .type = Type::String,
+     .matches = [](std::string_view version) { return version == "1.0"; },
+     .malformed = Code::UAIX_VERSION_UNSUPPORTED},
     format("profile", is_any, ""),
-    {.name = "message_id", .type = Type::String, .matches = is_message_id, .malformed = Code::UAIX_MESSAGE_ID_MALFORMED, .malformed_type = true},
+    {.name = "message_id",
+     .type = Type::String,
+     .matches = is_message_id,
+     .malformed = Code::UAIX_MESSAGE_ID_MALFORMED,
+     .malformed_type = true},
     object("source", &kParty),
     object("target", &kParty),
     object("conversation", &kConversation),
@@ -295,22 +335,40 @@ constexpr MemberRule kHandoffBody[] = {
     strings("risks", kOptional),
 };
 constexpr MemberRule kAckBody[] = {
-    kTaskId, format("acknowledged_message_id", is_message_id, "`msg_` and an id"), word("decision", kDecisions),
-    text("note", 2000, kOptional), kSupportBoundary,
+    kTaskId,
+    format("acknowledged_message_id", is_message_id, "`msg_` and an id"),
+    word("decision", kDecisions),
+    text("note", 2000, kOptional),
+    kSupportBoundary,
 };
 constexpr MemberRule kTaskStatusBody[] = {kTaskId, text("status", 200), text("summary", 4000), kSupportBoundary};
-constexpr MemberRule kFinalReportBody[] = {kTaskId, text("summary", 4000), strings("evidence_refs", true), word("outcome", kOutcomes), kSupportBoundary};
+constexpr MemberRule kFinalReportBody[] = {kTaskId, text("summary", 4000), strings("evidence_refs", true),
+                                           word("outcome", kOutcomes), kSupportBoundary};
 constexpr MemberRule kCorrectionBody[] = {
-    kTaskId, format("corrects_message_id", is_message_id, "`msg_` and an id"), strings("corrected_fields", true), text("reason", 2000), kSupportBoundary,
+    kTaskId,
+    format("corrects_message_id", is_message_id, "`msg_` and an id"),
+    strings("corrected_fields", true),
+    text("reason", 2000),
+    kSupportBoundary,
 };
-constexpr MemberRule kCapabilityBody[] = {strings("capabilities", true), {.name = "limits", .type = Type::AnyObject}, kSupportBoundary};
+constexpr MemberRule kCapabilityBody[] = {
+    strings("capabilities", true), {.name = "limits", .type = Type::AnyObject}, kSupportBoundary};
 constexpr MemberRule kBlockerBody[] = {
-    format("blocker_id", is_record_id, "an id"), word("blocker_type", kBlockerTypes), text("description", 4000),
-    boolean("human_review_required"), text("proposed_resolution", 2000), kSupportBoundary,
+    format("blocker_id", is_record_id, "an id"),
+    word("blocker_type", kBlockerTypes),
+    text("description", 4000),
+    boolean("human_review_required"),
+    text("proposed_resolution", 2000),
+    kSupportBoundary,
 };
 constexpr MemberRule kMemoryBody[] = {
-    format("proposal_id", is_record_id, "an id"), word("source_type", kSourceTypes), strings("proposed_facts", true),
-    word("proposed_status", kProposedStatuses), boolean("task_execution_separation"), boolean("review_required"), kSupportBoundary,
+    format("proposal_id", is_record_id, "an id"),
+    word("source_type", kSourceTypes),
+    strings("proposed_facts", true),
+    word("proposed_status", kProposedStatuses),
+    boolean("task_execution_separation"),
+    boolean("review_required"),
+    kSupportBoundary,
 };
 
 struct Profile {
@@ -318,10 +376,10 @@ struct Profile {
   ObjectRule body;
 };
 constexpr Profile kProfiles[] = {
-    {"uai.agent.handoff.v1", {kHandoffBody}},         {"uai.agent.ack.v1", {kAckBody}},
-    {"uai.agent.blocker.v1", {kBlockerBody}},         {"uai.agent.memory-proposal.v1", {kMemoryBody}},
-    {"uai.agent.task-status.v1", {kTaskStatusBody}},  {"uai.agent.final-report.v1", {kFinalReportBody}},
-    {"uai.agent.correction.v1", {kCorrectionBody}},   {"uai.agent.capability.v1", {kCapabilityBody}},
+    {"uai.agent.handoff.v1", {kHandoffBody}},        {"uai.agent.ack.v1", {kAckBody}},
+    {"uai.agent.blocker.v1", {kBlockerBody}},        {"uai.agent.memory-proposal.v1", {kMemoryBody}},
+    {"uai.agent.task-status.v1", {kTaskStatusBody}}, {"uai.agent.final-report.v1", {kFinalReportBody}},
+    {"uai.agent.correction.v1", {kCorrectionBody}},  {"uai.agent.capability.v1", {kCapabilityBody}},
 };
 
 // --- checking -------------------------------------------------------------------------------------------------------
@@ -394,7 +452,8 @@ class ObjectCheck {
       if (!rule.required || (seen & (1u << i)) != 0) continue;
       const Place place = place_of_absent(object, rule.name);
       if (rule_.is_party) {
-        out_.push_back(report(Code::UAIX_IDENTITY_MALFORMED, place, {{"problem", "the party has no `" + std::string(rule.name) + "`"}}));
+        out_.push_back(report(Code::UAIX_IDENTITY_MALFORMED, place,
+                              {{"problem", "the party has no `" + std::string(rule.name) + "`"}}));
       } else {
         out_.push_back(report(rule.missing, place, {{"field", rule.name}}));
       }
@@ -425,7 +484,8 @@ class ObjectCheck {
   void check_value(json::Node node, const MemberRule& rule) {
     if (node.is_null() && rule.nullable) return;
     if (!has_type(node, rule.type)) {
-      if (node.is_null() && rule.missing == Code::UAIX_FALLBACK_MISSING) out_.push_back(report(rule.missing, place_of(node)));
+      if (node.is_null() && rule.missing == Code::UAIX_FALLBACK_MISSING)
+        out_.push_back(report(rule.missing, place_of(node)));
       else wrong_type(node, rule);
       return;
     }
@@ -452,16 +512,20 @@ class ObjectCheck {
     } else if (rule.min > 0 && is_blank_text(value)) {
       if (rule.missing == Code::UAIX_FALLBACK_MISSING) out_.push_back(report(rule.missing, place_of(node)));
       else add(Code::UAIX_FIELD_LENGTH, node, "the text is blank", {});
-    } else if (rule.max > 0 && value.size() > static_cast<std::size_t>(rule.max) && count_characters(value) > static_cast<std::size_t>(rule.max)) {
+    } else if (rule.max > 0 && value.size() > static_cast<std::size_t>(rule.max) &&
+               count_characters(value) > static_cast<std::size_t>(rule.max)) {
       add(Code::UAIX_FIELD_LENGTH, node,
-          "the text has " + std::to_string(count_characters(value)) + " characters, at most " + std::to_string(rule.max) + " are taken", {});
+          "the text has " + std::to_string(count_characters(value)) + " characters, at most " +
+              std::to_string(rule.max) + " are taken",
+          {});
     }
   }
 
   void check_range(json::Node node, const MemberRule& rule) {
     std::int64_t small = 0;
     if (const std::string_view text = node.number_text();
-        std::from_chars(text.data(), text.data() + text.size(), small).ptr == text.data() + text.size() && text.size() < 18) {
+        std::from_chars(text.data(), text.data() + text.size(), small).ptr == text.data() + text.size() &&
+        text.size() < 18) {
       if (small >= rule.min && small <= rule.max) return;
     }
     const json::Decimal value = json::Decimal::from_number(node.number_text());
@@ -472,7 +536,9 @@ class ObjectCheck {
 
   void check_list(json::Node node, const MemberRule& rule) {
     if (node.size() > static_cast<std::size_t>(rule.max))
-      add(Code::UAIX_FIELD_LENGTH, node, "the list has " + std::to_string(node.size()) + " items, at most " + std::to_string(rule.max) + " are taken", {});
+      add(Code::UAIX_FIELD_LENGTH, node,
+          "the list has " + std::to_string(node.size()) + " items, at most " + std::to_string(rule.max) + " are taken",
+          {});
     std::size_t left = static_cast<std::size_t>(rule.max);  // what is beyond the limit is not looked at one by one
     for (const json::Node item : node.elements()) {
       if (left-- == 0) break;
@@ -499,6 +565,8 @@ const ObjectRule* body_rule(std::string_view profile) {
   return nullptr;
 }
 
-void check_object(json::Node object, const ObjectRule& rule, std::vector<Diagnostic>& out) { ObjectCheck(rule, out).run(object); }
+void check_object(json::Node object, const ObjectRule& rule, std::vector<Diagnostic>& out) {
+  ObjectCheck(rule, out).run(object);
+}
 
 }  // namespace baton::uaix

@@ -22,8 +22,8 @@ struct MemberRule {
   bool required = true;
   bool nullable = false;
   std::int64_t min = 0, max = 0;  // String: characters (0 max: free); Integer, Number: value; lists: items
-  bool (*matches)(std::string_view) = nullptr;  // String: the format
-  std::string_view expected = {};               // in words, for the format or the values
+  bool (*matches)(std::string_view) = nullptr;    // String: the format
+  std::string_view expected = {};                 // in words, for the format or the values
   std::span<const std::string_view> values = {};  // String: the closed list
   const ObjectRule* object = nullptr;             // Object, and each of Objects
   Code missing = Code::UAIX_FIELD_MISSING;

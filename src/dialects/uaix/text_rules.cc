@@ -22,8 +22,10 @@ namespace {
 std::string folded(std::string_view text) {
   if (is_ascii(text)) return to_lower_ascii(text);
   utf8proc_uint8_t* out = nullptr;
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
-  const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()), &out, options);
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
+                                                      UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
+  const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                             static_cast<utf8proc_ssize_t>(text.size()), &out, options);
   if (size < 0) return to_lower_ascii(text);
   std::string result(reinterpret_cast<const char*>(out), static_cast<std::size_t>(size));
   std::free(out);
@@ -36,7 +38,8 @@ std::vector<std::string_view> sentences(std::string_view text) {
   std::size_t start = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    const bool stop = c == '\n' || ((c == '.' || c == '!' || c == '?') && (at + 1 == text.size() || !is_alphanumeric(text[at + 1])));
+    const bool stop =
+        c == '\n' || ((c == '.' || c == '!' || c == '?') && (at + 1 == text.size() || !is_alphanumeric(text[at + 1])));
     if (!stop) continue;
     out.push_back(text.substr(start, at - start));
     start = at + 1;
@@ -79,8 +82,7 @@ bool near(std::string_view text, const std::vector<Span>& left, const std::vecto
   return false;
 }
 
-constexpr char kNegators[] =
-    R"(\b(?:not|never|cannot|no|nor|neither|none|without)\b|n['’]t\b)";
+constexpr char kNegators[] = R"(\b(?:not|never|cannot|no|nor|neither|none|without)\b|n['’]t\b)";
 
 // The words that every manner of unattended execution has one of.
 bool names_a_manner(std::string_view text) {
@@ -90,7 +92,9 @@ bool names_a_manner(std::string_view text) {
     if (first != 'u' && first != 'w' && first != 'b' && first != 'c') continue;
     for (const std::string_view word : kWords) {
       if (word[0] != first || text.size() - at < word.size()) continue;
-      if (std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at), [](char a, char b) { return a == to_lower(b); })) return true;
+      if (std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
+                     [](char a, char b) { return a == to_lower(b); }))
+        return true;
     }
   }
   return false;
@@ -123,7 +127,8 @@ bool is_private_host(std::string_view host) {
   for (const std::string_view ending : {".internal", ".local", ".lan", ".corp", ".localhost"})
     if (ends_with_folded(host, ending)) return true;
   if (host.size() == 9 && ends_with_folded(host, "localhost")) return true;
-  if (host.starts_with('[') && host.ends_with(']')) return is_private_ipv6(std::string(host.substr(1, host.size() - 2)));
+  if (host.starts_with('[') && host.ends_with(']'))
+    return is_private_ipv6(std::string(host.substr(1, host.size() - 2)));
   return !host.empty() && is_digit(host[0]) && is_private_ipv4(std::string(host));
 }
 
@@ -156,13 +161,16 @@ bool holds_private_endpoint(std::string_view text) {
 }
 
 bool holds_local_trace(std::string_view text) {
-  static const RE2 kTrace(R"(Traceback \(most recent call last\)|\bat [^\s()][^()\n]* \([^()\s][^()\n]*:[0-9]+:[0-9]+\)|\bpanic: |\bcore dumped\b)");
+  static const RE2 kTrace(
+      R"(Traceback \(most recent call last\)|\bat [^\s()][^()\n]* \([^()\s][^()\n]*:[0-9]+:[0-9]+\)|\bpanic: |\bcore dumped\b)");
   return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), kTrace);
 }
 
 bool demands_unattended_execution(std::string_view text) {
-  static const RE2 kVerb(R"(\b(?:run|runs|running|execute|executes|executing|start|starts|starting|trigger|triggers|triggering|proceed|proceeds|proceeding)\b)");
-  static const RE2 kManner(R"(\bunattended\b|\bwithout (?:any |a |further )?(?:human )?(?:review|approval)\b|\bin the background\b|\bas a background worker\b|\bon a cron\b)");
+  static const RE2 kVerb(
+      R"(\b(?:run|runs|running|execute|executes|executing|start|starts|starting|trigger|triggers|triggering|proceed|proceeds|proceeding)\b)");
+  static const RE2 kManner(
+      R"(\bunattended\b|\bwithout (?:any |a |further )?(?:human )?(?:review|approval)\b|\bin the background\b|\bas a background worker\b|\bon a cron\b)");
   static const RE2 kNegator(kNegators);
   if (is_ascii(text) && !names_a_manner(text)) return false;
   const std::string plain = folded(text);
@@ -171,7 +179,8 @@ bool demands_unattended_execution(std::string_view text) {
     if (manners.empty() || !near(sentence, matches(kVerb, sentence), manners, 40)) continue;
     // The `without` of "without review" is what is demanded, not a negator.
     std::string rest(sentence);
-    for (auto manner = manners.rbegin(); manner != manners.rend(); ++manner) rest.erase(manner->begin, manner->end - manner->begin);
+    for (auto manner = manners.rbegin(); manner != manners.rend(); ++manner)
+      rest.erase(manner->begin, manner->end - manner->begin);
     if (!RE2::PartialMatch(rest, kNegator)) return true;
   }
   return false;
@@ -181,7 +190,8 @@ namespace {
 
 constexpr std::array<bool, 256> kHostBytes = [] {
   std::array<bool, 256> out{};
-  for (int i = 0; i < 128; ++i) out[static_cast<std::size_t>(i)] = is_alphanumeric(static_cast<char>(i)) || i == '.' || i == '-' || i == '_';
+  for (int i = 0; i < 128; ++i)
+    out[static_cast<std::size_t>(i)] = is_alphanumeric(static_cast<char>(i)) || i == '.' || i == '-' || i == '_';
   return out;
 }();
 bool is_host_byte(char c) { return kHostBytes[static_cast<unsigned char>(c)]; }
@@ -205,12 +215,14 @@ bool confirms(std::string_view text, std::size_t at) {
     if (after < text.size() && text[after] == ':') {
       ++after;
       while (after < text.size() && is_digit(text[after])) ++after;
-      if (after < text.size() && (is_host_byte(text[after]) || static_cast<unsigned char>(text[after]) >= 0x80)) return true;
+      if (after < text.size() && (is_host_byte(text[after]) || static_cast<unsigned char>(text[after]) >= 0x80))
+        return true;
     }
-    if (after < text.size() && std::string_view("@!$&'()*+,;=%:~").find(text[after]) != std::string_view::npos) return true;
+    if (after < text.size() && std::string_view("@!$&'()*+,;=%:~").find(text[after]) != std::string_view::npos)
+      return true;
     return host.empty() || is_digit(host[0]) || is_private_host(host);
   }
-  if (is_digit(text[at])) return true;                                  // "1)": the end of a stack line
+  if (is_digit(text[at])) return true;  // "1)": the end of a stack line
   if (text[at] == 'c') return at >= 4 && text.substr(at - 4).starts_with("panic: ");
   if (text[at] == 'm') return at >= 7 && text.substr(at - 7).starts_with("core dumped");
   if (text[at] == 'e') return at >= 4 && text.substr(at - 4).starts_with("Traceback (most recent call last)");
@@ -257,10 +269,12 @@ bool may_break_scalar(std::string_view text, std::size_t from) {
   for (; at + 33 <= text.size(); at += 32) {
     const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text.data() + at));
     const __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text.data() + at + 1));
-    const __m256i first_groups = _mm256_and_si256(_mm256_shuffle_epi8(first_low, _mm256_and_si256(first, low_bits)),
-                                                  _mm256_shuffle_epi8(first_high, _mm256_and_si256(_mm256_srli_epi16(first, 4), low_bits)));
-    const __m256i second_groups = _mm256_and_si256(_mm256_shuffle_epi8(second_low, _mm256_and_si256(second, low_bits)),
-                                                   _mm256_shuffle_epi8(second_high, _mm256_and_si256(_mm256_srli_epi16(second, 4), low_bits)));
+    const __m256i first_groups =
+        _mm256_and_si256(_mm256_shuffle_epi8(first_low, _mm256_and_si256(first, low_bits)),
+                         _mm256_shuffle_epi8(first_high, _mm256_and_si256(_mm256_srli_epi16(first, 4), low_bits)));
+    const __m256i second_groups =
+        _mm256_and_si256(_mm256_shuffle_epi8(second_low, _mm256_and_si256(second, low_bits)),
+                         _mm256_shuffle_epi8(second_high, _mm256_and_si256(_mm256_srli_epi16(second, 4), low_bits)));
     const __m256i common = _mm256_cmpeq_epi8(_mm256_and_si256(first_groups, second_groups), _mm256_setzero_si256());
     for (auto mask = ~static_cast<unsigned>(_mm256_movemask_epi8(common)); mask != 0; mask &= mask - 1)
       if (confirms(text, at + static_cast<std::size_t>(std::countr_zero(mask)))) return true;
