@@ -101,6 +101,18 @@ TEST(scan, ambiguity_is_seen) {
   EXPECT_EQ(scanner.found()->object.line, 2u);
 }
 
+TEST(scan, what_follows_is_noticed_whatever_it_is) {
+  const auto text_after = [](const std::string& after) {
+    transcript::ObjectScanner scanner(limits::kExitSignalBytesMax, agent_exit::is_signal);
+    scanner.feed(kSignal + "\n" + after);
+    scanner.end();
+    return scanner.found()->text_after;
+  };
+  for (const char* nothing : {"", "\n \t\r\n", "```\n", "  ~~~~  \n"}) EXPECT_FALSE(text_after(nothing)) << nothing;
+  for (const char* something : {"bye", "{\"a\":\"open\n", "{\"a\":1}\n", "{\"a\":", "```json\n", "{\n{\n", "{} x\n"})
+    EXPECT_TRUE(text_after(something)) << something;
+}
+
 TEST(locate, any_dialect_in_any_output) {
   const auto located = [](std::string_view text, std::optional<Dialect> dialect = std::nullopt) {
     checker::Locator locator(dialect);

@@ -144,6 +144,7 @@ void ObjectScanner::took(char c, bool at_line_start) {
 // The candidate is no JSON: a complete object inside it that stood alone on its lines is what remains.
 void ObjectScanner::drop_candidate() {
   if (inner_ended_) remember(std::move(*inner_ended_));
+  else text_follows();
   inner_ended_.reset();
   inner_tail_.reset();
   inner_.clear();
@@ -199,7 +200,6 @@ void ObjectScanner::end() {
   if (in_ == In::Tail) settle();
   if (in_ == In::Candidate) {
     if (inner_tail_) inner_ended_ = std::move(inner_tail_);
-    if (!inner_ended_) text_follows();
     drop_candidate();
   }
   in_ = In::LineStart;
