@@ -41,11 +41,7 @@ void check_agent_exit(std::string_view text, Report& report) {
   report.text = checked.text();
   if (const auto next = checked.next_phase()) report.next_phase = agent_exit::phase_name(*next);
   report.diagnostics = std::move(checked.diagnostics);
-  if (!checked.valid()) return;
-  json::ParseLimits limits;
-  limits.depth_max = text.size() + 1;
-  const auto document = json::parse(text, limits);
-  report.handoff = agent_exit::to_handoff(document->root(), text);
+  if (checked.valid()) report.handoff = agent_exit::to_handoff(checked.document->root(), text);
 }
 
 void check_agent_contract(std::string_view text, const Options& options, Report& report) {

@@ -38,8 +38,6 @@ class Tracker {
   bool ended_string() const { return event_ == Event::EndedString; }
   // Is the string just begun, ended or being read a key?
   bool is_key() const { return string_is_key_; }
-  // Is the innermost open container an object?
-  bool in_object() const { return !open_.empty() && open_.back() == '{'; }
   // Is this byte the start of a number or literal?
   bool began_scalar() const { return event_ == Event::BeganScalar; }
 

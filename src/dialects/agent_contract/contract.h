@@ -69,8 +69,6 @@ Merged merge(const json::Value& current, const json::Value& payload);
 // --- as a dialect ---------------------------------------------------------------------------------------------------
 
 bool recognise(json::Node root);
-// Does the text hold a complete block?
-bool recognise_text(std::string_view text);
 std::span<const Row> rows();
 Handoff to_handoff(json::Node root, std::string_view raw);
 json::Value from_handoff(const Handoff& handoff);

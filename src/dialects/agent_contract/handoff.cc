@@ -49,14 +49,6 @@ constexpr std::array<Meaning, 5> kMeanings = {{
 
 bool recognise(json::Node root) { return root["agent_status"] || root["evidence_report"]; }
 
-bool recognise_text(std::string_view text) {
-  if (text.find(kTag) == std::string_view::npos) return false;
-  BlockFinder finder;
-  finder.feed(text);
-  finder.end();
-  return finder.last().has_value();
-}
-
 std::span<const Row> rows() { return kRows; }
 
 Handoff to_handoff(json::Node root, std::string_view raw) {

@@ -163,7 +163,7 @@ Checked check(std::string_view text) {
   // The format names no depth: what nests deeper than the text is long cannot be.
   json::ParseLimits limits;
   limits.depth_max = limits::kExitSignalBytesMax;
-  const auto document = json::parse(text, limits);
+  auto document = json::parse(text, limits);
   if (!document) {
     checked.diagnostics.push_back(json_diagnostic(text, document.error()));
     return checked;
@@ -181,7 +181,10 @@ Checked check(std::string_view text) {
     if (checked.diagnostics.size() >= limits::kDiagnosticsMax) break;
     checked.diagnostics.push_back(report(Code::EXIT_FIELD_UNKNOWN, place_of(member.value), {{"field", member.name()}}));
   }
-  if (checked.diagnostics.empty()) checked.signal = make_signal(root);
+  if (checked.diagnostics.empty()) {
+    checked.signal = make_signal(root);
+    checked.document = std::move(*document);
+  }
   return checked;
 }
 

@@ -47,8 +47,9 @@ struct Signal {
 };
 
 struct Checked {
-  std::vector<Diagnostic> diagnostics;  // all faults, fields in the order of the format, unknown ones last
-  std::optional<Signal> signal;         // set when there are none
+  std::vector<Diagnostic> diagnostics;     // all faults, fields in the order of the format, unknown ones last
+  std::optional<Signal> signal;            // set when there are none
+  std::optional<json::Document> document;  // set with it; refers to the text that was checked
 
   bool valid() const { return signal.has_value(); }
   // The public one-line text of the first fault; empty when valid.
