@@ -58,6 +58,37 @@ constexpr std::size_t kSpecAwsPolicyCharactersMax = 2'048;  // stated by AWS STS
 constexpr std::int64_t kSpecTtlSecondsMax = 24 * 3600;      // stated
 constexpr std::int64_t kSpecRuntimeGraceSeconds = 15 * 60;  // stated: provisioning takes time off the clock
 
+// --- the ledger -----------------------------------------------------------------------------------------------------
+
+// The canonical payload of one entry. Whatever is larger belongs beside the ledger, by its hash: an entry is read by
+// everyone who verifies.
+constexpr std::size_t kLedgerPayloadBytesMax = 64u << 10;
+// A string in a payload above this goes into a blob by itself.
+constexpr std::size_t kLedgerInlineBytesMax = 8u << 10;
+constexpr std::size_t kLedgerBlobBytesMax = 16u << 20;  // held in memory while it is redacted, hashed and written
+constexpr std::size_t kLedgerNameBytesMax = 256;        // a stream, a type, an actor's id: names, not content
+constexpr std::size_t kLedgerPayloadDepthMax = 64;
+
+// A signed note: a checkpoint and some dozens of witnesses' signatures, post-quantum ones of 5 kB among them.
+constexpr std::size_t kNoteBytesMax = 256u << 10;
+constexpr std::size_t kNoteSignaturesMax = 100;     // what Go's note package takes; the format asks for at least 16
+constexpr std::size_t kKeyFileBytesMax = 4u << 10;  // a name and 32 bytes in base64
+constexpr std::size_t kReceiptBytesMax = 1u << 20;  // an entry, 64 hashes and a note, with room for a pretty layout
+constexpr std::size_t kExportLineBytesMax = 512u << 10;  // a note in JSON, where a character takes up to two
+
+// Use cases that wait for the writer. At some ten thousand a second this is a tenth of a second of waiting; whoever comes
+// beyond it is told to come again rather than kept longer.
+constexpr std::size_t kWriterQueueMax = 1024;
+// Use cases of one commit. Beyond some hundreds a larger batch gains little and makes everyone in it wait.
+constexpr std::size_t kWriterBatchMax = 256;
+// How often a use case that lost against another node's is run again.
+constexpr int kWriterRetriesMax = 8;
+// A difference between what the wall clock and the steady clock say has passed is a jump from here on; less is the
+// ordinary correction of a clock.
+constexpr std::int64_t kClockJumpNanoseconds = 5'000'000'000;
+
+constexpr std::size_t kWitnessNoteBytesMax = 64u << 10;  // a checkpoint has some hundred bytes; cosignatures add lines
+
 // --- the command line -----------------------------------------------------------------------------------------------
 
 // One document read whole by a command. Above what every format allows, so that the format's own limit is what is

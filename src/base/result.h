@@ -6,13 +6,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 
 namespace baton {
 
 struct Failure {
-  std::string doing;   // what was tried, in the infinitive's place: "reading packet.json"
-  std::string reason;  // why it could not be done: "permission denied"
+  std::string doing;           // what was tried, in the infinitive's place: "reading packet.json"
+  std::string reason;          // why it could not be done: "permission denied"
+  std::string_view code = {};  // of the diagnostics catalogue, where callers tell failures apart: "STORE_LOCKED"
 
   std::string text() const { return doing + ": " + reason; }
 };

@@ -153,4 +153,9 @@ Time SystemClock::now() {
               .count()};
 }
 
+std::int64_t SystemClock::monotonic_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace baton

@@ -60,6 +60,8 @@ int run(World& world, int argc, const char* const* argv) {
   add_translate(app, chosen);
   add_uaix(app, chosen);
   add_json(app, chosen);
+  add_ledger(app, chosen);
+  add_receipt(app, chosen);
   add_explain(app, chosen);
   add_completion(app, chosen);
   try {

@@ -27,6 +27,8 @@ void add_translate(CLI::App& app, Action& chosen);
 void add_uaix(CLI::App& app, Action& chosen);
 void add_json(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
+void add_ledger(CLI::App& app, Action& chosen);
+void add_receipt(CLI::App& app, Action& chosen);
 void add_completion(CLI::App& app, Action& chosen);
 
 // --- shared by commands ---------------------------------------------------------------------------------------------

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command is given of the outside: clock, randomness, its three streams. main/ makes the real one.
+// What a command is given of the outside: clock, randomness, stores, environment, its three streams. main/ makes the real
+// one.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,13 +21,37 @@ enum Status : int {
   kCouldNot = 2,  // it could not be told: unreadable, not understood, wrong use
 };
 
+class Stores;  // cli/stores.h
+
+// What kind of thing the streams lead to.
+struct Streams {
+  int in, out, err;
+  bool colour;                // standard output is a terminal that shows colour
+  bool colour_errors;         // the same of standard error
+  bool errors_to_a_terminal;  // somebody watches: progress can be shown
+};
+
 class World {
  public:
-  World(Clock& clock, Random& random, int in, int out, int err, bool colour, bool colour_errors)
-      : clock(clock), random(random), in_(in), out_(out), err_(err), colour(colour), colour_errors(colour_errors) {}
+  using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+  World(Clock& clock, Random& random, Stores& stores, Environment environment, const Streams& streams)
+      : clock(clock),
+        random(random),
+        stores(stores),
+        environment(std::move(environment)),
+        colour(streams.colour),
+        colour_errors(streams.colour_errors),
+        errors_to_a_terminal(streams.errors_to_a_terminal),
+        in_(streams.in),
+        out_(streams.out),
+        err_(streams.err) {}
 
   Clock& clock;
   Random& random;
+  Stores& stores;
+  const Environment environment;
+  const bool colour, colour_errors, errors_to_a_terminal;
 
   // Buffered; flush() says whether everything arrived.
   void print(std::string_view text);
@@ -37,10 +64,6 @@ class World {
   int in_, out_, err_;
   std::string buffer_;
   bool broken_ = false;
-
- public:
-  bool colour;         // standard output is a terminal that shows colour
-  bool colour_errors;  // the same of standard error
 };
 
 }  // namespace baton::cli

@@ -104,6 +104,10 @@ Diagnostic report(Code code, Place place, std::initializer_list<Argument> argume
   return {code, row.severity, std::move(place), fill(row.message, arguments), fill(row.help, arguments), "", false};
 }
 
+tl::unexpected<Failure> failure_of(Code code, std::string doing, std::initializer_list<Argument> arguments) {
+  return tl::make_unexpected(Failure{std::move(doing), report(code, {}, arguments).message, info(code).name});
+}
+
 bool has_errors(const std::vector<Diagnostic>& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics)
     if (diagnostic.severity == Severity::Error) return true;

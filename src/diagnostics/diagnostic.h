@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "json/document.h"
 
 namespace baton {
@@ -75,6 +76,9 @@ using Argument = std::pair<std::string_view, std::string_view>;
 // Makes a diagnostic: message and help from the catalogue, arguments filled in. Arguments are made one line (control
 // characters escaped) and cut when very long, so that a message can never break its frame.
 Diagnostic report(Code code, Place place, std::initializer_list<Argument> arguments = {});
+
+// A failure of the environment that has a code, because callers tell it apart: its reason is the code's message.
+tl::unexpected<Failure> failure_of(Code code, std::string doing, std::initializer_list<Argument> arguments = {});
 
 // Is there an error (not only warnings)?
 bool has_errors(const std::vector<Diagnostic>& diagnostics);

@@ -16,19 +16,6 @@
 namespace baton::json {
 namespace {
 
-// Compares as UTF-16 code units do. On UTF-8 bytes that is byte order, except that characters above U+FFFF (written with
-// surrogates, D800..DFFF) come before U+E000..U+FFFF.
-bool utf16_less(std::string_view left, std::string_view right) {
-  const std::size_t common = std::min(left.size(), right.size());
-  std::size_t at = 0;
-  while (at < common && left[at] == right[at]) ++at;
-  if (at == common) return left.size() < right.size();
-  const auto a = static_cast<unsigned char>(left[at]), b = static_cast<unsigned char>(right[at]);
-  // Lead bytes from 0xf0 on are surrogate pairs; 0xee and 0xef lead U+E000..U+FFFF, which sort after them.
-  if (a >= 0xee && b >= 0xee && (a >= 0xf0) != (b >= 0xf0)) return a >= 0xf0;
-  return a < b;
-}
-
 // ECMAScript's layout of a decimal: 0.DIGITS x 10^point.
 void append_number_layout(std::string& out, bool negative, std::string_view digits, std::int64_t point) {
   if (digits.empty()) {
@@ -80,6 +67,19 @@ bool is_plain_integer(std::string_view text) {
 }
 
 }  // namespace
+
+// On UTF-8 bytes the order is that of the bytes, except that characters above U+FFFF (written with surrogates,
+// D800..DFFF) come before U+E000..U+FFFF.
+bool utf16_less(std::string_view left, std::string_view right) {
+  const std::size_t common = std::min(left.size(), right.size());
+  std::size_t at = 0;
+  while (at < common && left[at] == right[at]) ++at;
+  if (at == common) return left.size() < right.size();
+  const auto a = static_cast<unsigned char>(left[at]), b = static_cast<unsigned char>(right[at]);
+  // Lead bytes from 0xf0 on are surrogate pairs; 0xee and 0xef lead U+E000..U+FFFF, which sort after them.
+  if (a >= 0xee && b >= 0xee && (a >= 0xf0) != (b >= 0xf0)) return a >= 0xf0;
+  return a < b;
+}
 
 // Works on the document's cells, through a pointer into the output: room is made in large steps, texts that stand in the
 // document as they have to be written are copied in blocks, and an object costs no allocation.

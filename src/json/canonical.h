@@ -12,6 +12,7 @@
 #include <tl/expected.hpp>
 
 #include "json/document.h"
+#include "json/value.h"
 
 namespace baton::json {
 
@@ -26,6 +27,12 @@ struct CanonicalError {
 tl::expected<void, CanonicalError> append_canonical(std::string& out, Node node, Numbers numbers, Node left_out = {});
 
 tl::expected<std::string, CanonicalError> canonical(Node node, Numbers numbers);
+
+// The same of a value that is being built.
+tl::expected<void, CanonicalError> append_canonical(std::string& out, const Value& value, Numbers numbers);
+
+// The order of member names: by UTF-16 code units.
+bool utf16_less(std::string_view left, std::string_view right);
 
 // A double as ECMAScript's Number::toString writes it; nothing for NaN and the infinities.
 tl::expected<std::string, CanonicalError> canonical_double(double value);

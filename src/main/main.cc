@@ -4,11 +4,14 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/commands.h"
+#include "main/stores.h"
 
 namespace {
 
@@ -20,13 +23,24 @@ bool shows_colour(int descriptor) {
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a reason to die
   baton::SystemClock clock;
   baton::SystemRandom random;
-  baton::cli::World world(clock, random, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, shows_colour(STDOUT_FILENO),
-                          shows_colour(STDERR_FILENO));
+  baton::main::RealStores stores(clock);
+  const baton::cli::Streams streams{.in = STDIN_FILENO,
+                                    .out = STDOUT_FILENO,
+                                    .err = STDERR_FILENO,
+                                    .colour = shows_colour(STDOUT_FILENO),
+                                    .colour_errors = shows_colour(STDERR_FILENO),
+                                    .errors_to_a_terminal = ::isatty(STDERR_FILENO) == 1};
+  baton::cli::World world(clock, random, stores, environment, streams);
   return baton::cli::run(world, argc, argv);
 }

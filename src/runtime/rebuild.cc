@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/rebuild.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "runtime/fold.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+using store::Row;
+using store::Table;
+
+constexpr std::uint64_t kBatch = 4096;
+constexpr std::size_t kPage = 1024;
+
+std::string shown(const store::Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text, 80);
+  return "nothing";
+}
+
+std::string key_of(const Table& table, const Row& row) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < table.key_columns; ++i) parts.push_back(shown(row[i]));
+  return "`" + join(parts, ", ") + "`";
+}
+
+// All rows of a table in the order of its key, in pages: each begins where the last one ended. Tables have keys of one
+// or more columns; a page goes on within the first column's value first.
+class Rows {
+ public:
+  Rows(store::Reader& reader, const Table& table) : reader_(reader), table_(table) {}
+
+  Result<const Row*> front() {
+    if (at_ == page_.size() && !ended_) {
+      page_.clear();
+      at_ = 0;
+      // Pages by the first key column: rows that were seen already are passed over.
+      store::Query query{.table = table_};
+      if (last_) query.from = (*last_)[0];
+      auto read = reader_.find(query, [&](const Row& row) {
+        if (last_ && !key_less(*last_, row)) return true;
+        page_.push_back(row);
+        return page_.size() < kPage;
+      });
+      if (!read) return tl::make_unexpected(read.error());
+      ended_ = page_.empty();
+      if (!ended_) last_ = page_.back();
+    }
+    return at_ < page_.size() ? &page_[at_] : nullptr;
+  }
+  void pop() { ++at_; }
+
+  bool key_less(const Row& left, const Row& right) const {
+    return std::lexicographical_compare(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(table_.key_columns),
+                                        right.begin(), right.begin() + static_cast<std::ptrdiff_t>(table_.key_columns));
+  }
+
+ private:
+  store::Reader& reader_;
+  const Table& table_;
+  std::vector<Row> page_;
+  std::optional<Row> last_;
+  std::size_t at_ = 0;
+  bool ended_ = false;
+};
+
+Diagnostic difference(const Table& table, std::string_view problem) {
+  return report(Code::LEDGER_PROJECTION, {}, {{"table", table.name}, {"problem", problem}});
+}
+
+Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& stored, store::Reader& made,
+                                          std::uint64_t& count) {
+  Rows left(stored, table), right(made, table);
+  while (true) {
+    const auto in_store = left.front();
+    if (!in_store) return tl::make_unexpected(in_store.error());
+    const auto in_ledger = right.front();
+    if (!in_ledger) return tl::make_unexpected(in_ledger.error());
+    if (*in_store == nullptr && *in_ledger == nullptr) return std::nullopt;
+    if (*in_ledger == nullptr || (*in_store != nullptr && left.key_less(**in_store, **in_ledger)))
+      return std::optional(difference(table, "it has a row " + key_of(table, **in_store) + " that no entry made"));
+    if (*in_store == nullptr || left.key_less(**in_ledger, **in_store))
+      return std::optional(difference(table, "the row " + key_of(table, **in_ledger) + " is missing"));
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if ((**in_store)[i] != (**in_ledger)[i])
+        return std::optional(difference(table, "in the row " + key_of(table, **in_store) + " the column " +
+                                                   std::string(table.columns[i].name) + " is another"));
+    ++count;
+    left.pop();
+    right.pop();
+  }
+}
+
+}  // namespace
+
+Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scratch,
+                                          const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  RebuildReport out;
+  const auto reader = store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto head = (*reader)->head();
+  if (!head) return tl::make_unexpected(head.error());
+  for (std::uint64_t first = 1; first <= head->size && !out.difference; first += kBatch) {
+    const auto transaction = scratch.begin();
+    if (!transaction) return tl::make_unexpected(transaction.error());
+    auto read = (*reader)->entries(first, std::min(head->size, first + kBatch - 1), [&](const store::EntryRow& row) {
+      const auto folded = fold({row.stream, row.type, row.actor_id, row.actor_kind, row.payload}, **transaction);
+      if (!folded)
+        out.difference = report(Code::LEDGER_MALFORMED, {},
+                                {{"sequence", std::to_string(row.sequence)}, {"problem", folded.error().reason}});
+      ++out.entries;
+      return folded.has_value();
+    });
+    if (!read) return tl::make_unexpected(read.error());
+    if (auto committed = (*transaction)->commit(); !committed) return tl::make_unexpected(committed.error());
+    if (progress) progress(out.entries, head->size);
+  }
+  if (out.difference) return out;
+  const auto made = scratch.reader();
+  if (!made) return tl::make_unexpected(made.error());
+  for (const Table* table : store::all_tables()) {
+    if (!table->projection) continue;
+    auto found = compare(*table, **reader, **made, out.rows);
+    if (!found) return tl::make_unexpected(found.error());
+    if (*found) {
+      out.difference = std::move(*found);
+      return out;
+    }
+  }
+  return out;
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// State is a fold: replays a ledger's entries through the fold into an empty store and compares every row of every table
+// that is a projection. Says nothing about whether the entries are genuine: that is verify.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/result.h"
+#include "diagnostics/diagnostic.h"
+#include "store/store.h"
+
+namespace baton::runtime {
+
+struct RebuildReport {
+  std::optional<Diagnostic> difference;  // the first: LEDGER_PROJECTION, or an entry that cannot be folded
+  std::uint64_t entries = 0;
+  std::uint64_t rows = 0;  // compared
+};
+
+// `scratch` is an empty store that can be thrown away.
+Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scratch,
+                                          const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
+
+}  // namespace baton::runtime

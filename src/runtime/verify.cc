@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/verify.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "ledger/redaction.h"
+#include "ledger/streams.h"
+#include "runtime/witness.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+using ledger::Break;
+namespace tables = store::tables;
+
+// Entries a chunk: some megabytes in memory, and enough that handing it over costs nothing.
+constexpr std::uint64_t kChunk = 4096;
+
+// Consecutive entries out of the store with their hashes computed. The rows' views are into `bytes`.
+struct Chunk {
+  std::string bytes;
+  std::vector<store::EntryRow> rows;
+  std::vector<Sha256> hashes;
+  Result<void> outcome;
+};
+
+// A view into `bytes` before the bytes have stopped moving: remembered as offsets, made a view at the end.
+void copy_row(Chunk& chunk, std::vector<std::size_t>& ends, const store::EntryRow& row) {
+  for (const std::string_view column :
+       {row.stream, row.type, row.actor_id, row.actor_kind, row.payload, row.previous, row.hash}) {
+    chunk.bytes += column;
+    ends.push_back(chunk.bytes.size());
+  }
+  store::EntryRow kept;
+  kept.sequence = row.sequence;
+  kept.time = row.time;
+  chunk.rows.push_back(kept);
+}
+
+std::unique_ptr<Chunk> read_chunk(store::Reader& reader, std::uint64_t first, std::uint64_t last) {
+  auto chunk = std::make_unique<Chunk>();
+  std::vector<std::size_t> ends;
+  chunk->bytes.reserve((last - first + 1) * 400);
+  chunk->rows.reserve(last - first + 1);
+  std::string buffer;
+  chunk->outcome = reader.entries(first, last, [&](const store::EntryRow& row) {
+    // A wrong number of rows is the verifier's to judge; but no more than there can be are kept.
+    if (chunk->rows.size() > kChunk) return false;
+    copy_row(*chunk, ends, row);
+    chunk->hashes.push_back(ledger::entry_hash(row, buffer));
+    return true;
+  });
+  const std::string_view bytes = chunk->bytes;
+  std::size_t from = 0, at = 0;
+  const auto next = [&] {
+    const std::string_view column = bytes.substr(from, ends[at] - from);
+    from = ends[at++];
+    return column;
+  };
+  for (store::EntryRow& row : chunk->rows) {
+    row.stream = next();
+    row.type = next();
+    row.actor_id = next();
+    row.actor_kind = next();
+    row.payload = next();
+    row.previous = next();
+    row.hash = next();
+  }
+  return chunk;
+}
+
+// Threads that read chunks ahead, each with a reader of its own; chunks come out in order. Entries never change once
+// committed, so readers that see different commits still agree on the entries up to `last`.
+class ChunkReaders {
+ public:
+  ChunkReaders(store::Store& store, std::uint64_t last, unsigned threads)
+      : store_(store), last_(last), chunks_((last + kChunk - 1) / kChunk), ahead_(threads * 2) {
+    for (unsigned i = 0; i < std::max(1u, threads); ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~ChunkReaders() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // The next chunk, in order; null after the last.
+  std::unique_ptr<Chunk> next() {
+    std::unique_lock lock(mutex_);
+    if (taken_ == chunks_) return nullptr;
+    wake_.wait(lock, [this] { return !ready_.empty() && ready_.front() != nullptr; });
+    auto chunk = std::move(ready_.front());
+    ready_.pop_front();
+    ++taken_;
+    wake_.notify_all();
+    return chunk;
+  }
+
+ private:
+  void work() {
+    auto reader = store_.reader();
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stopped_ || begun_ == chunks_ || begun_ < taken_ + ahead_; });
+      if (stopped_ || begun_ == chunks_) return;
+      const std::uint64_t number = begun_++;
+      ready_.emplace_back();
+      lock.unlock();
+      std::unique_ptr<Chunk> chunk;
+      if (reader) {
+        chunk = read_chunk(**reader, number * kChunk + 1, std::min(last_, (number + 1) * kChunk));
+      } else {
+        chunk = std::make_unique<Chunk>();
+        chunk->outcome = tl::make_unexpected(reader.error());
+      }
+      lock.lock();
+      ready_[number - taken_] = std::move(chunk);
+      wake_.notify_all();
+    }
+  }
+
+  store::Store& store_;
+  const std::uint64_t last_, chunks_, ahead_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::unique_ptr<Chunk>> ready_;  // from chunk number `taken_` on; null while it is read
+  std::uint64_t begun_ = 0, taken_ = 0;
+  bool stopped_ = false;
+  std::vector<std::thread> threads_;
+};
+
+Break broken(std::uint64_t sequence, Code code, std::initializer_list<Argument> arguments) {
+  return {sequence, report(code, {}, arguments)};
+}
+
+// Rows of a kind in pages, so that they can be walked beside the entries.
+template <class Item>
+class Pages {
+ public:
+  using Fetch = std::function<Result<void>(std::vector<Item>& page)>;  // from where the last page ended
+  explicit Pages(Fetch fetch) : fetch_(std::move(fetch)) {}
+
+  // The next one, kept until pop(); null at the end.
+  Result<const Item*> front() {
+    if (at_ == page_.size() && !ended_) {
+      page_.clear();
+      at_ = 0;
+      if (auto fetched = fetch_(page_); !fetched) return tl::make_unexpected(fetched.error());
+      ended_ = page_.empty();
+    }
+    return at_ < page_.size() ? &page_[at_] : nullptr;
+  }
+  void pop() { ++at_; }
+
+ private:
+  Fetch fetch_;
+  std::vector<Item> page_;
+  std::size_t at_ = 0;
+  bool ended_ = false;
+};
+
+constexpr std::size_t kPage = 1024;
+
+Pages<store::Seal> seal_pages(store::Reader& reader, std::uint64_t last) {
+  return Pages<store::Seal>([&reader, last, from = std::uint64_t{0}](std::vector<store::Seal>& page) mutable {
+    auto read = reader.seals(from, last, [&](const store::Seal& seal) {
+      page.push_back(seal);
+      return page.size() < kPage;
+    });
+    if (!page.empty()) from = page.back().size + 1;
+    return read;
+  });
+}
+
+Pages<store::TreeNode> node_pages(store::Reader& reader, std::uint32_t level) {
+  return Pages<store::TreeNode>([&reader, level, from = std::uint64_t{0}](std::vector<store::TreeNode>& page) mutable {
+    auto read = reader.nodes(level, from, INT64_MAX, [&](const store::TreeNode& node) {
+      page.push_back(node);
+      return page.size() < kPage;
+    });
+    if (!page.empty()) from = page.back().position + 1;
+    return read;
+  });
+}
+
+// The kept tree rows, compared as the verifier's peaks grow: level 8 from blocks of 256, each further one from 256 below.
+class TreeRows {
+ public:
+  explicit TreeRows(store::Reader& reader) : reader_(reader) {}
+
+  Result<std::optional<Break>> entry(std::uint64_t size, const Sha256& hash, std::string_view stream) {
+    ledger::add_stream(streams_, stream);
+    return leaf(0, size, hash);
+  }
+  // Rows beyond the entries, and the streams of the block that is not complete.
+  Result<std::optional<Break>> finish(const store::Head& head) {
+    if (head.open_streams != streams_)
+      return std::optional(
+          broken(head.size, Code::LEDGER_HEAD, {{"problem", "its streams are not those of the entries"}}));
+    for (std::size_t i = 0; i < levels_.size() || i == 0; ++i) {
+      if (i == levels_.size()) levels_.push_back({{}, node_pages(reader_, 8 * static_cast<std::uint32_t>(i + 1))});
+      const auto more = levels_[i].rows.front();
+      if (!more) return tl::make_unexpected(more.error());
+      if (*more != nullptr) return std::optional(wrong(i, (*more)->position));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Level {
+    ledger::Peaks block;
+    Pages<store::TreeNode> rows;
+  };
+
+  static Break wrong(std::size_t level, std::uint64_t position) {
+    const unsigned shift = 8 * static_cast<unsigned>(level + 1);
+    const std::uint64_t first = (position << shift) + 1, last = (position + 1) << shift;
+    return broken(last, Code::LEDGER_TREE, {{"first", std::to_string(first)}, {"last", std::to_string(last)}});
+  }
+
+  Result<std::optional<Break>> leaf(std::size_t level, std::uint64_t count, const Sha256& hash) {
+    if (level == levels_.size())
+      levels_.push_back({{}, node_pages(reader_, 8 * static_cast<std::uint32_t>(level + 1))});
+    levels_[level].block.append(hash);
+    if (levels_[level].block.size() < 256) return std::nullopt;
+    const Sha256 root = levels_[level].block.root();
+    levels_[level].block = {};
+    const std::uint64_t position = (count >> 8) - 1;
+    const auto row = levels_[level].rows.front();
+    if (!row) return tl::make_unexpected(row.error());
+    const std::string streams = level == 0 ? std::exchange(streams_, {}) : std::string();
+    if (*row == nullptr || (*row)->position != position || (*row)->hash.size() != root.size() ||
+        !std::equal(root.begin(), root.end(), reinterpret_cast<const std::uint8_t*>((*row)->hash.data())) ||
+        (*row)->streams != streams)
+      return std::optional(wrong(level, position));
+    levels_[level].rows.pop();
+    return leaf(level + 1, count >> 8, root);
+  }
+
+  store::Reader& reader_;
+  std::string streams_;
+  std::vector<Level> levels_;
+};
+
+// Is what an entry refers to there, and is it what it refers to?
+Result<std::optional<Break>> check_blobs(store::Reader& reader, const store::EntryRow& row, VerifyReport& report) {
+  for (const std::string& sha256 : ledger::blob_references(row.payload)) {
+    const auto blob = reader.get(tables::kBlobs, {sha256});
+    if (!blob) return tl::make_unexpected(blob.error());
+    const auto* bytes = *blob ? std::get_if<std::string>(&(**blob)[1]) : nullptr;
+    const std::string sequence = std::to_string(row.sequence);
+    if (bytes == nullptr) {
+      const auto erased = reader.get(tables::kLedgerErasures, {sha256});
+      if (!erased) return tl::make_unexpected(erased.error());
+      if (!*erased)
+        return std::optional(
+            broken(row.sequence, Code::LEDGER_BLOB_MISSING, {{"sequence", sequence}, {"sha256", sha256}}));
+      ++report.erased_blobs;
+    } else if (sha256_hex(*bytes) != sha256) {
+      return std::optional(
+          broken(row.sequence, Code::LEDGER_BLOB_CHANGED, {{"sequence", sequence}, {"sha256", sha256}}));
+    }
+    ++report.blobs;
+  }
+  return std::nullopt;
+}
+
+// What the ledger's own witnesses kept. One that cannot be asked is a warning: it proves nothing either way.
+Result<void> ask_witnesses(store::Reader& reader, std::string_view origin, std::vector<KeptCheckpoint>& kept,
+                           std::vector<Diagnostic>& warnings) {
+  std::vector<std::string> witnesses;
+  auto read = reader.find({.table = tables::kLedgerWitnesses}, [&](const store::Row& row) {
+    witnesses.push_back(std::get<std::string>(row[0]));
+    return true;
+  });
+  if (!read) return read;
+  if (witnesses.empty()) warnings.push_back(report(Code::LEDGER_WITNESS_NONE, {}));
+  for (const std::string& witness : witnesses) {
+    const auto seal = kept_seal(witness, origin);
+    if (!seal)
+      warnings.push_back(report(Code::LEDGER_WITNESS, {}, {{"witness", witness}, {"problem", "cannot be asked"}}));
+    else if (!*seal)
+      warnings.push_back(
+          report(Code::LEDGER_WITNESS, {}, {{"witness", witness}, {"problem", "has no seal of this ledger"}}));
+    else kept.push_back({"the witness " + witness, **seal});
+  }
+  return {};
+}
+
+std::string origin_in(store::Reader& reader) {
+  const auto seal = reader.newest_seal();
+  if (!seal || !*seal) return {};
+  const auto note = ledger::parse_note((*seal)->note);
+  const auto checkpoint = note ? ledger::parse_checkpoint(note->text) : std::nullopt;
+  return checkpoint ? checkpoint->origin : std::string();
+}
+
+}  // namespace
+
+Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
+  VerifyReport report;
+  const auto reader = store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto head = (*reader)->head();
+  if (!head) return tl::make_unexpected(head.error());
+  const auto count = (*reader)->count_entries();
+  if (!count) return tl::make_unexpected(count.error());
+  // Rows beyond the head would be missed if reading stopped there.
+  const std::uint64_t last = std::max(head->size, *count);
+
+  std::vector<KeptCheckpoint> kept = options.kept;
+  if (options.ask_witnesses)
+    if (auto asked = ask_witnesses(**reader, origin_in(**reader), kept, report.warnings); !asked)
+      return tl::make_unexpected(asked.error());
+  ledger::Verifier verifier;
+  expect_kept(verifier, kept, report.warnings);
+  if (options.public_key) verifier.pin(*options.public_key);
+  TreeRows tree(**reader);
+  auto seals = seal_pages(**reader, INT64_MAX);
+  const auto found = [&](std::optional<Break> what) {
+    if (what && !report.broken) report.broken = std::move(what);
+    return report.broken.has_value();
+  };
+  ChunkReaders chunks(store, last, options.threads);
+  while (const auto chunk = report.broken ? nullptr : chunks.next()) {
+    if (!chunk->outcome) return tl::make_unexpected(chunk->outcome.error());
+    for (std::size_t i = 0; i < chunk->rows.size() && !report.broken; ++i) {
+      const store::EntryRow& row = chunk->rows[i];
+      if (found(verifier.entry(row, &chunk->hashes[i]))) break;
+      const auto tree_break = tree.entry(verifier.size(), chunk->hashes[i], row.stream);
+      if (!tree_break) return tl::make_unexpected(tree_break.error());
+      if (found(*tree_break)) break;
+      const auto blob_break = check_blobs(**reader, row, report);
+      if (!blob_break) return tl::make_unexpected(blob_break.error());
+      if (found(*blob_break)) break;
+      while (true) {
+        const auto seal = seals.front();
+        if (!seal) return tl::make_unexpected(seal.error());
+        if (*seal == nullptr || (*seal)->size > verifier.size() || found(verifier.seal(**seal))) break;
+        ++report.seals;
+        seals.pop();
+      }
+      if (report.broken) break;
+    }
+    report.entries = verifier.size();
+    if (options.progress) options.progress(verifier.size(), last);
+  }
+
+  report.origin = verifier.keys().origin();
+  report.checkpoint = {report.origin, verifier.size(), verifier.peaks().root()};
+  if (report.broken) return report;
+  const auto seal = seals.front();
+  if (!seal) return tl::make_unexpected(seal.error());
+  if (*seal != nullptr && found(broken((*seal)->size, Code::LEDGER_CUT,
+                                       {{"size", std::to_string(verifier.size())},
+                                        {"kept", "a seal in the store"},
+                                        {"kept_size", std::to_string((*seal)->size)}})))
+    return report;
+  if (found(verifier.finish(*head))) return report;
+  const auto tree_break = tree.finish(*head);
+  if (!tree_break) return tl::make_unexpected(tree_break.error());
+  if (found(*tree_break)) return report;
+  if (!options.public_key) report.warnings.push_back(baton::report(Code::LEDGER_KEY_UNPINNED, {}));
+  if (report.erased_blobs != 0)
+    report.warnings.push_back(baton::report(Code::LEDGER_ERASED, {}, {{"count", std::to_string(report.erased_blobs)}}));
+  return report;
+}
+
+}  // namespace baton::runtime

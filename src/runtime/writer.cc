@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/writer.h"
+
+#include <algorithm>
+#include <semaphore>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "diagnostics/diagnostic.h"
+#include "json/canonical.h"
+#include "ledger/keys.h"
+#include "ledger/merkle.h"
+#include "ledger/streams.h"
+#include "runtime/fold.h"
+#include "runtime/ledger_events.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr std::string_view kDoing = "recording";
+constexpr std::uint32_t kKeptLevels = 8;  // tree nodes are kept for every eighth level (store/store.h)
+
+// A failure of the store, as against a use case that said no: the transaction it happened in cannot go on.
+bool is_of_the_store(const Failure& failure) { return failure.code.starts_with("STORE_"); }
+bool is_conflict(const Failure& failure) { return failure.code == "STORE_CONFLICT"; }
+
+std::string time_text(std::int64_t nanoseconds) {
+  std::string out;
+  ledger::append_time(out, nanoseconds);
+  return out;
+}
+
+std::string_view view(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
+// The rows of a batch and what goes with them. The rows refer to the drafts and to `hashes`.
+struct Placed {
+  std::vector<Sha256> hashes;  // that of the entry before, then one for each row
+  std::vector<store::EntryRow> rows;
+  std::vector<store::TreeNode> nodes;
+  ledger::Peaks peaks;
+  std::string open_streams;
+};
+
+void place_rows(Placed& placed, const store::Head& head, std::int64_t time,
+                std::span<const ledger::Draft* const> drafts) {
+  placed.open_streams = head.open_streams;
+  placed.hashes.resize(drafts.size() + 1);
+  std::copy(head.hash.begin(), head.hash.end(), placed.hashes[0].begin());
+  placed.rows.reserve(drafts.size());
+  const std::function<void(const ledger::Peaks::Completed&)> keep = [&](const ledger::Peaks::Completed& subtree) {
+    if (subtree.level % kKeptLevels != 0) return;
+    placed.nodes.push_back({subtree.level, subtree.position, std::string(view(subtree.hash)),
+                            subtree.level == kKeptLevels ? std::exchange(placed.open_streams, {}) : std::string()});
+  };
+  std::string buffer;
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    const ledger::Draft& draft = *drafts[i];
+    store::EntryRow row{.sequence = head.size + i + 1,
+                        .stream = draft.stream,
+                        .type = draft.type,
+                        .actor_id = draft.actor.id,
+                        .actor_kind = ledger::actor_kind_name(draft.actor.kind),
+                        .time = time,
+                        .payload = draft.payload,
+                        .previous = view(placed.hashes[i]),
+                        .hash = {}};
+    placed.hashes[i + 1] = ledger::entry_hash(row, buffer);
+    row.hash = view(placed.hashes[i + 1]);
+    placed.rows.push_back(row);
+    ledger::add_stream(placed.open_streams, draft.stream);
+    placed.peaks.append(placed.hashes[i + 1], &keep);
+  }
+}
+
+ledger::Draft jump_draft(std::string_view node, std::int64_t expected, std::int64_t seen) {
+  json::Value payload = json::Value::object();
+  payload.set("by_ns", seen - expected);
+  payload.set("from", time_text(expected));
+  payload.set("to", time_text(seen));
+  ledger::Draft draft{
+      std::string(kLedgerStream), std::string(kClockJumped), {std::string(node), ledger::ActorKind::Node}, {}};
+  CHECK(json::append_canonical(draft.payload, payload, json::Numbers::Exact));
+  return draft;
+}
+
+}  // namespace
+
+// --- one use case -------------------------------------------------------------------------------------------------------
+
+Result<void> Unit::write_begins() {
+  if (has_savepoint_) return {};
+  if (auto made = transaction_.savepoint(); !made) return made;
+  has_savepoint_ = true;
+  return {};
+}
+
+Result<void> Unit::append(const Happening& happening) {
+  auto prepared = ledger::prepare_payload(happening.payload, happening.exempt);
+  if (!prepared) return tl::make_unexpected(prepared.error());
+  for (const ledger::Blob& blob : prepared->blobs)
+    if (auto kept = keep(blob); !kept) return kept;
+  return append_prepared({happening.stream, happening.type, happening.actor, std::move(prepared->payload)});
+}
+
+Result<void> Unit::append_prepared(ledger::Draft draft) {
+  if (auto checked = ledger::check_draft(draft); !checked) return checked;
+  if (is_folded(draft.type)) {
+    if (auto begun = write_begins(); !begun) return begun;
+    const Event event{draft.stream, draft.type, draft.actor.id, ledger::actor_kind_name(draft.actor.kind),
+                      draft.payload};
+    if (auto folded = fold(event, transaction_); !folded) return folded;
+  }
+  recorded_.drafts.push_back(std::move(draft));
+  return {};
+}
+
+Result<void> Unit::keep(const ledger::Blob& blob) {
+  if (blob.bytes.size() > limits::kLedgerBlobBytesMax)
+    return failure_of(
+        Code::LEDGER_TOO_LARGE, std::string(kDoing),
+        {{"bytes", std::to_string(blob.bytes.size())}, {"max", std::to_string(limits::kLedgerBlobBytesMax)}});
+  const auto there = transaction_.get(store::tables::kBlobs, {blob.sha256});
+  if (!there) return tl::make_unexpected(there.error());
+  // The same content is there once. Once erased it stays so under this hash: the entry says it is gone.
+  if (*there) return {};
+  if (auto begun = write_begins(); !begun) return begun;
+  return transaction_.insert(store::tables::kBlobs,
+                             {blob.sha256, blob.bytes, blob.key.empty() ? store::Value() : store::Value(blob.key)});
+}
+
+Result<void> Unit::erase_content(std::string_view sha256) {
+  const auto there = transaction_.get(store::tables::kBlobs, {std::string(sha256)});
+  if (!there) return tl::make_unexpected(there.error());
+  if (!*there) return failure("erasing a blob", "there is none with this hash");
+  if (auto begun = write_begins(); !begun) return begun;
+  return transaction_.update(store::tables::kBlobs, {std::string(sha256), {}, {}});
+}
+
+// --- the writer ---------------------------------------------------------------------------------------------------------
+
+WriterOptions::WriterOptions() : queue_max(limits::kWriterQueueMax), batch_max(limits::kWriterBatchMax) {}
+
+Writer::Writer(store::Store& store, Clock& clock, Sealing sealing, WriterOptions options,
+               std::function<void(const store::Seal&)> on_seal)
+    : store_(store),
+      clock_(clock),
+      sealing_(std::move(sealing)),
+      options_(options),
+      on_seal_(std::move(on_seal)),
+      thread_([this] { work(); }) {}
+
+Writer::~Writer() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+bool Writer::submit(UseCase use_case, Acknowledge acknowledge) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() >= options_.queue_max) return false;
+    queue_.push_back({std::move(use_case), std::move(acknowledge)});
+    if (queue_.size() > 1) return true;  // the writer is awake, or was told so by the first
+  }
+  wake_.notify_one();
+  return true;
+}
+
+Result<Acknowledgement> Writer::run(UseCase use_case) {
+  std::binary_semaphore done(0);
+  std::optional<Result<Acknowledgement>> result;
+  const bool queued = submit(std::move(use_case), [&](Result<Acknowledgement> outcome) {
+    result.emplace(std::move(outcome));
+    done.release();
+  });
+  if (!queued)
+    return failure_of(Code::STORE_BUSY, std::string(kDoing), {{"count", std::to_string(options_.queue_max)}});
+  done.acquire();
+  return std::move(*result);
+}
+
+Result<Acknowledgement> Writer::rotate(ledger::SigningKey new_key, UseCase use_case) {
+  std::binary_semaphore done(0);
+  std::optional<Result<Acknowledgement>> result;
+  {
+    const std::lock_guard lock(mutex_);
+    // Not subject to the bound: an operator's deed, one at a time.
+    queue_.push_back({std::move(use_case),
+                      [&](Result<Acknowledgement> outcome) {
+                        result.emplace(std::move(outcome));
+                        done.release();
+                      },
+                      std::make_shared<ledger::SigningKey>(std::move(new_key))});
+  }
+  wake_.notify_one();
+  done.acquire();
+  return std::move(*result);
+}
+
+std::size_t Writer::queued() {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+void Writer::work() {
+  std::vector<Job> jobs;
+  while (true) {
+    jobs.clear();
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      // A rotation ends its batch: what comes after it is sealed with the new key alone.
+      while (!queue_.empty() && jobs.size() < options_.batch_max) {
+        jobs.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+        if (jobs.back().successor) break;
+      }
+    }
+    run_jobs(jobs);
+  }
+}
+
+void Writer::run_jobs(std::span<Job> jobs) {
+  std::vector<Result<Acknowledgement>> results;
+  const auto outcome = attempt(jobs, results);
+  if (outcome || (jobs.size() == 1 && !is_conflict(outcome.error()))) {
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      jobs[i].acknowledge(outcome ? std::move(results[i]) : tl::make_unexpected(outcome.error()));
+    return;
+  }
+  // One of them stands in the way of all, or another node was faster: each by itself.
+  for (Job& job : jobs) {
+    Result<void> alone = outcome;
+    for (int retry = 0; retry < limits::kWriterRetriesMax; ++retry) {
+      alone = attempt({&job, 1}, results);
+      if (alone || !is_conflict(alone.error())) break;
+    }
+    job.acknowledge(alone ? std::move(results[0]) : tl::make_unexpected(alone.error()));
+  }
+}
+
+Result<void> Writer::attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results) {
+  auto begun = store_.begin();
+  if (!begun) return tl::make_unexpected(begun.error());
+  store::Transaction& transaction = **begun;
+
+  std::vector<Done> done(jobs.size());
+  const ledger::SigningKey* successor = nullptr;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Unit unit(transaction, done[i].recorded);
+    done[i].outcome = jobs[i].use_case(unit);
+    if (done[i].outcome) {
+      if (unit.has_savepoint_)
+        if (auto released = transaction.release_savepoint(); !released) return released;
+      if (jobs[i].successor) successor = jobs[i].successor.get();
+      continue;
+    }
+    if (is_of_the_store(done[i].outcome.error())) return done[i].outcome;
+    done[i].recorded.drafts.clear();
+    if (unit.has_savepoint_) {
+      if (auto back = transaction.rollback_to_savepoint(); !back) return back;
+      if (auto released = transaction.release_savepoint(); !released) return released;
+    }
+  }
+  return place(transaction, done, successor, results);
+}
+
+std::optional<ledger::Draft> Writer::notice_jump(std::int64_t wall, std::int64_t steady,
+                                                 const store::Head& head) const {
+  // What the wall clock should say: what it said at the last commit and what has passed since. After a restart only a
+  // clock behind the stored time can be noticed.
+  std::int64_t expected = wall;
+  if (last_seen_) expected = last_seen_->wall + (steady - last_seen_->steady);
+  else if (head.size != 0 && head.time > wall) expected = head.time;
+  if (head.size == 0 || std::abs(wall - expected) <= limits::kClockJumpNanoseconds) return std::nullopt;
+  return jump_draft("node/" + sealing_.key.verifier().id_text(), expected, wall);
+}
+
+Result<void> Writer::place(store::Transaction& transaction, std::span<Done> done, const ledger::SigningKey* successor,
+                           std::vector<Result<Acknowledgement>>& results) {
+  results.clear();
+  std::vector<const ledger::Draft*> drafts;
+  for (Done& one : done) {
+    for (const ledger::Draft& draft : one.recorded.drafts) drafts.push_back(&draft);
+    if (one.outcome) results.emplace_back(Acknowledgement{});
+    else results.emplace_back(tl::make_unexpected(one.outcome.error()));
+  }
+  if (drafts.empty()) return {};  // nothing happened; the transaction is given up
+
+  const auto now = transaction.now();
+  if (!now) return tl::make_unexpected(now.error());
+  const std::int64_t steady = clock_.monotonic_ns();
+  const auto head = transaction.take_head();
+  if (!head) return tl::make_unexpected(head.error());
+  const bool creates = drafts.front()->type == ledger::kCreated;
+  if (creates != (head->size == 0))
+    return creates ? failure_of(Code::STORE_CONFLICT, std::string(kDoing))
+                   : failure(std::string(kDoing), "the ledger has not been created");
+  const auto peaks = ledger::Peaks::read(head->size, head->peaks);
+  if (!peaks || head->hash.size() != sizeof(Sha256))
+    return failure_of(Code::LEDGER_HEAD, std::string(kDoing), {{"problem", "its size and its peaks do not fit"}});
+
+  const auto jump = notice_jump(now->nanoseconds, steady, *head);
+  if (jump) drafts.insert(drafts.begin(), &*jump);
+  const std::int64_t time = std::max(now->nanoseconds, head->time);  // stored time never goes back
+
+  Placed placed;
+  placed.peaks = *peaks;
+  place_rows(placed, *head, time, drafts);
+  const store::Head moved{head->size + drafts.size(), std::string(view(placed.hashes.back())), time,
+                          placed.peaks.bytes(), placed.open_streams};
+  const ledger::SigningKey* keys[] = {&sealing_.key, successor};
+  const auto seal = std::make_shared<store::Seal>(store::Seal{
+      moved.size, ledger::sign_note(ledger::checkpoint_text({sealing_.origin, moved.size, placed.peaks.root()}),
+                                    std::span(keys, successor == nullptr ? 1 : 2))});
+  if (auto appended = transaction.append(placed.rows, placed.nodes, *seal, moved); !appended) return appended;
+  if (auto committed = transaction.commit(); !committed) {
+    // The answer to a commit may be lost on its way though the commit was not.
+    if (!was_committed(moved.size, placed.hashes.back())) return committed;
+  }
+
+  last_seen_ = Seen{now->nanoseconds, steady};
+  if (successor != nullptr) sealing_.key = ledger::SigningKey::from_seed(successor->verifier().name, successor->seed());
+  std::size_t row = jump ? 1 : 0;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    if (!results[i]) continue;
+    Acknowledgement& acknowledgement = *results[i];
+    acknowledgement.time = {time};
+    acknowledgement.seal = seal;
+    for (std::size_t k = 0; k < done[i].recorded.drafts.size(); ++k, ++row)
+      acknowledgement.entries.push_back({placed.rows[row].sequence, placed.hashes[row + 1]});
+  }
+  if (on_seal_) on_seal_(*seal);
+  return {};
+}
+
+bool Writer::was_committed(std::uint64_t sequence, const Sha256& hash) {
+  const auto reader = store_.reader();
+  if (!reader) return false;
+  bool there = false;
+  const auto read = (*reader)->entry_hashes(sequence, sequence, [&](const store::EntryRow& row) {
+    there = row.hash == view(hash);
+    return false;
+  });
+  return read && there;
+}
+
+}  // namespace baton::runtime

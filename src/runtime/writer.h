@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writer: runs use cases one after another inside one transaction, records what they say has happened, seals the head
+// and commits once for all of them. Whoever waits for a use case hears of it after the commit is durable, never before.
+//
+// A use case decides on what it reads and appends events; it writes no table itself (runtime/fold.h does, from the
+// events). A use case that fails takes back only its own: the others in the batch are not touched. Where another node was
+// faster (STORE_CONFLICT), the batch is run again, one use case at a time; so a use case may run several times and must
+// not do anything outside its Unit until it is acknowledged.
+//
+// One thread of its own. submit() and run() may be called from any thread but that one.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "json/value.h"
+#include "ledger/entry.h"
+#include "ledger/key_files.h"
+#include "ledger/note.h"
+#include "ledger/redaction.h"
+#include "store/store.h"
+
+namespace baton::runtime {
+
+// Something that happened, as a use case reports it.
+struct Happening {
+  std::string stream;
+  std::string type;
+  ledger::Actor actor;
+  json::Value payload = json::Value::object();
+  std::vector<std::string_view> exempt = {};  // pointers to what looks like a secret and is public (keys, signatures)
+};
+
+// What the batch holds of one use case until it is committed.
+struct Recorded {
+  std::vector<ledger::Draft> drafts;
+};
+
+// One use case's view of the transaction.
+class Unit {
+ public:
+  Unit(store::Transaction& transaction, Recorded& recorded) : transaction_(transaction), recorded_(recorded) {}
+
+  // The store's clock. Constant in a transaction.
+  Result<Time> now() { return transaction_.now(); }
+  Result<std::optional<store::Row>> get(const store::Table& table, const store::Row& key) {
+    return transaction_.get(table, key);
+  }
+  Result<void> find(const store::Query& query, store::Lock lock, const store::TakeRow& take) {
+    return transaction_.find(query, lock, take);
+  }
+
+  // Records: the payload is redacted and checked (ledger/redaction.h), the tables follow at once, the entry gets its place
+  // when the batch is committed.
+  Result<void> append(const Happening& happening);
+  // The same of a payload that is canonical already and holds nothing of others: statements about keys.
+  Result<void> append_prepared(ledger::Draft draft);
+
+  // Keeps a blob; the payload that refers to it is appended by the same use case.
+  Result<void> keep(const ledger::Blob& blob);
+  // Makes a blob's content unrecoverable, row kept; the entry that says so is appended by the same use case.
+  Result<void> erase_content(std::string_view sha256);
+
+ private:
+  friend class Writer;
+  Result<void> write_begins();
+
+  store::Transaction& transaction_;
+  Recorded& recorded_;
+  bool has_savepoint_ = false;  // made at the first write: most use cases only append, and an entry is only a draft yet
+};
+
+using UseCase = std::function<Result<void>(Unit&)>;
+
+// A use case's entries, in place and sealed.
+struct Acknowledgement {
+  struct Place {
+    std::uint64_t sequence;
+    Sha256 hash;
+  };
+  std::vector<Place> entries;  // none: the use case recorded nothing
+  Time time;
+  std::shared_ptr<const store::Seal> seal;
+};
+using Acknowledge = std::function<void(Result<Acknowledgement>)>;
+
+// What a seal is made with.
+struct Sealing {
+  std::string origin;
+  ledger::SigningKey key;
+};
+
+struct WriterOptions {
+  std::size_t queue_max;
+  std::size_t batch_max;
+  WriterOptions();
+};
+
+class Writer {
+ public:
+  // Everything given outlives the writer. `on_seal` is called on the writer's thread after each commit.
+  Writer(store::Store& store, Clock& clock, Sealing sealing, WriterOptions options = {},
+         std::function<void(const store::Seal&)> on_seal = {});
+  ~Writer();  // commits what is queued, then ends
+
+  // Queues a use case; `acknowledge` is called once, on the writer's thread, after the durable commit or with the failure.
+  // False, and nothing is called, when the queue is full.
+  bool submit(UseCase use_case, Acknowledge acknowledge);
+
+  // Queues and waits. STORE_BUSY when the queue is full.
+  Result<Acknowledgement> run(UseCase use_case);
+
+  // The key changes with the commit of this use case, which appends ledger.key_rotated: the seal of that commit has both
+  // signatures, the next ones only the new.
+  Result<Acknowledgement> rotate(ledger::SigningKey new_key, UseCase use_case);
+
+  std::size_t queued();
+
+ private:
+  struct Job {
+    UseCase use_case;
+    Acknowledge acknowledge;
+    std::shared_ptr<ledger::SigningKey> successor = nullptr;
+  };
+  struct Done {
+    Recorded recorded;
+    Result<void> outcome;
+  };
+
+  void work();
+  void run_jobs(std::span<Job> jobs);
+  Result<void> attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results);
+  Result<void> place(store::Transaction& transaction, std::span<Done> done, const ledger::SigningKey* successor,
+                     std::vector<Result<Acknowledgement>>& results);
+  bool was_committed(std::uint64_t sequence, const Sha256& hash);
+  std::optional<ledger::Draft> notice_jump(std::int64_t wall, std::int64_t steady, const store::Head& head) const;
+
+  store::Store& store_;
+  Clock& clock_;
+  Sealing sealing_;
+  const WriterOptions options_;
+  std::function<void(const store::Seal&)> on_seal_;
+
+  struct Seen {
+    std::int64_t wall, steady;
+  };
+  std::optional<Seen> last_seen_;  // the two clocks at the last commit
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> queue_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace baton::runtime
