@@ -240,6 +240,9 @@ int stats(World& world, const StatsArguments& arguments) {
     });
   if (!read) return could_not(world, read.error());
 
+  // A file was read into memory: its own name says more.
+  const Location location = locate_store(world, arguments.store.store);
+  const std::string name = location.kind == LocationKind::ExportedFile ? location.text : (*store)->name();
   const auto time = [](std::int64_t ns) {
     std::string out;
     ledger::append_time(out, ns);
@@ -247,7 +250,7 @@ int stats(World& world, const StatsArguments& arguments) {
   };
   if (arguments.format == "json") {
     json::Value out = json::Value::object();
-    out.set("store", (*store)->name());
+    out.set("store", name);
     out.set("entries", head->size);
     out.set("first_time", head->size == 0 ? json::Value() : json::Value(time(first_time)));
     out.set("last_time", head->size == 0 ? json::Value() : json::Value(time(head->time)));
@@ -268,7 +271,7 @@ int stats(World& world, const StatsArguments& arguments) {
     world.print(json::write(out) + "\n");
     return kYes;
   }
-  std::string out = (*store)->name() + "\n  entries       " + with_commas(head->size) + "\n";
+  std::string out = name + "\n  entries       " + with_commas(head->size) + "\n";
   if (head->size != 0) out += "  from          " + time(first_time) + "\n  to            " + time(head->time) + "\n";
   out += "  payload       " + with_commas(payload_bytes) + " bytes\n  seals         " + with_commas(seals) +
          "\n  blobs         " + with_commas(blobs) + ", " + with_commas(blob_bytes) + " bytes, " + with_commas(erased) +

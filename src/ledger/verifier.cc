@@ -55,7 +55,7 @@ std::optional<Break> Verifier::entry(const store::EntryRow& row, const Sha256* c
       anchored_ = keys_.keys().front().key.bytes == pinned_->bytes &&
                   (pinned_->name.empty() || pinned_->name == keys_.origin());
   }
-  peaks_.append(hash);
+  peaks_.append(hash, completed_ ? &completed_ : nullptr);
   last_hash_ = hash;
   last_time_ = row.time;
   return check_kept();

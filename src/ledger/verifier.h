@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ class Verifier {
   // statement in which a key asks to be admitted can be copied into a forged ledger of the same name.
   void pin(VerifierKey key);
 
+  // Called for each complete subtree as entries come, so that whoever compares kept nodes need not hash them again.
+  void on_completed(std::function<void(const Peaks::Completed&)> completed) { completed_ = std::move(completed); }
+
   std::uint64_t size() const { return peaks_.size(); }
   const Sha256& last_hash() const { return last_hash_; }
   std::int64_t last_time() const { return last_time_; }
@@ -52,6 +56,7 @@ class Verifier {
   std::uint64_t sealed_size() const { return sealed_size_; }
 
  private:
+  std::function<void(const Peaks::Completed&)> completed_;
   struct Kept {
     Checkpoint checkpoint;
     std::string keeper;

@@ -231,7 +231,7 @@ Result<Acknowledgement> Ledger::admit_key(const ledger::Actor& actor, std::strin
     if (*known) return refuse("names a key that this ledger knows already");
     // Judged as whoever verifies will judge it: a statement that does not hold would break the ledger for good.
     ledger::KeyState state;
-    if (state.apply(ledger::kCreated, ledger::created_payload(origin_, by, "")) ||
+    if (state.apply(ledger::kCreated, ledger::created_payload(origin_, by, ledger::redaction_key_id(redaction_key_))) ||
         state.apply(ledger::kKeyAdmitted, payload))
       return refuse("is not signed by the key it names, for this ledger");
     return unit.append_prepared(statement(ledger::kKeyAdmitted, actor, payload));

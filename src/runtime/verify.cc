@@ -23,12 +23,15 @@ namespace tables = store::tables;
 
 // Entries a chunk: some megabytes in memory, and enough that handing it over costs nothing.
 constexpr std::uint64_t kChunk = 4096;
+constexpr std::uint64_t kBlock = 256;  // entries of a level 8 node of the tree
+static_assert(kChunk % kBlock == 0);
 
 // Consecutive entries out of the store with their hashes computed. The rows' views are into `bytes`.
 struct Chunk {
   std::string bytes;
   std::vector<store::EntryRow> rows;
   std::vector<Sha256> hashes;
+  std::vector<std::string> streams;  // of each block of 256 that begins in it
   Result<void> outcome;
 };
 
@@ -56,6 +59,8 @@ std::unique_ptr<Chunk> read_chunk(store::Reader& reader, std::uint64_t first, st
     if (chunk->rows.size() > kChunk) return false;
     copy_row(*chunk, ends, row);
     chunk->hashes.push_back(ledger::entry_hash(row, buffer));
+    if (chunk->rows.size() % kBlock == 1) chunk->streams.emplace_back();
+    ledger::add_stream(chunk->streams.back(), row.stream);
     return true;
   });
   const std::string_view bytes = chunk->bytes;
@@ -193,63 +198,56 @@ Pages<store::TreeNode> node_pages(store::Reader& reader, std::uint32_t level) {
   });
 }
 
-// The kept tree rows, compared as the verifier's peaks grow: level 8 from blocks of 256, each further one from 256 below.
+// The kept tree rows, compared with the subtrees that the verifier completes.
 class TreeRows {
  public:
   explicit TreeRows(store::Reader& reader) : reader_(reader) {}
 
-  Result<std::optional<Break>> entry(std::uint64_t size, const Sha256& hash, std::string_view stream) {
-    ledger::add_stream(streams_, stream);
-    return leaf(0, size, hash);
+  void completed(const ledger::Peaks::Completed& subtree) {
+    if (subtree.level % 8 == 0) waiting_.push_back(subtree);
   }
-  // Rows beyond the entries, and the streams of the block that is not complete.
-  Result<std::optional<Break>> finish(const store::Head& head) {
-    if (head.open_streams != streams_)
-      return std::optional(
-          broken(head.size, Code::LEDGER_HEAD, {{"problem", "its streams are not those of the entries"}}));
-    for (std::size_t i = 0; i < levels_.size() || i == 0; ++i) {
-      if (i == levels_.size()) levels_.push_back({{}, node_pages(reader_, 8 * static_cast<std::uint32_t>(i + 1))});
-      const auto more = levels_[i].rows.front();
+  // Compares what was completed since; `streams` are those of the block that was.
+  Result<std::optional<Break>> compare(std::string_view streams) {
+    for (const ledger::Peaks::Completed& subtree : waiting_) {
+      auto& rows = rows_of(subtree.level);
+      const auto row = rows.front();
+      if (!row) return tl::make_unexpected(row.error());
+      if (*row == nullptr || (*row)->position != subtree.position || !is_hash((*row)->hash, subtree.hash) ||
+          (*row)->streams != (subtree.level == 8 ? streams : std::string_view()))
+        return std::optional(wrong(subtree.level, subtree.position));
+      rows.pop();
+    }
+    waiting_.clear();
+    return std::nullopt;
+  }
+  bool has_waiting() const { return !waiting_.empty(); }
+
+  // Rows beyond the entries.
+  Result<std::optional<Break>> finish() {
+    for (std::uint32_t level = 8; level <= 56; level += 8) {
+      const auto more = rows_of(level).front();
       if (!more) return tl::make_unexpected(more.error());
-      if (*more != nullptr) return std::optional(wrong(i, (*more)->position));
+      if (*more != nullptr) return std::optional(wrong(level, (*more)->position));
     }
     return std::nullopt;
   }
 
  private:
-  struct Level {
-    ledger::Peaks block;
-    Pages<store::TreeNode> rows;
-  };
-
-  static Break wrong(std::size_t level, std::uint64_t position) {
-    const unsigned shift = 8 * static_cast<unsigned>(level + 1);
-    const std::uint64_t first = (position << shift) + 1, last = (position + 1) << shift;
+  static bool is_hash(std::string_view bytes, const Sha256& hash) {
+    return bytes == std::string_view(reinterpret_cast<const char*>(hash.data()), hash.size());
+  }
+  static Break wrong(std::uint32_t level, std::uint64_t position) {
+    const std::uint64_t first = (position << level) + 1, last = (position + 1) << level;
     return broken(last, Code::LEDGER_TREE, {{"first", std::to_string(first)}, {"last", std::to_string(last)}});
   }
-
-  Result<std::optional<Break>> leaf(std::size_t level, std::uint64_t count, const Sha256& hash) {
-    if (level == levels_.size())
-      levels_.push_back({{}, node_pages(reader_, 8 * static_cast<std::uint32_t>(level + 1))});
-    levels_[level].block.append(hash);
-    if (levels_[level].block.size() < 256) return std::nullopt;
-    const Sha256 root = levels_[level].block.root();
-    levels_[level].block = {};
-    const std::uint64_t position = (count >> 8) - 1;
-    const auto row = levels_[level].rows.front();
-    if (!row) return tl::make_unexpected(row.error());
-    const std::string streams = level == 0 ? std::exchange(streams_, {}) : std::string();
-    if (*row == nullptr || (*row)->position != position || (*row)->hash.size() != root.size() ||
-        !std::equal(root.begin(), root.end(), reinterpret_cast<const std::uint8_t*>((*row)->hash.data())) ||
-        (*row)->streams != streams)
-      return std::optional(wrong(level, position));
-    levels_[level].rows.pop();
-    return leaf(level + 1, count >> 8, root);
+  Pages<store::TreeNode>& rows_of(std::uint32_t level) {
+    while (rows_.size() < level / 8) rows_.push_back(node_pages(reader_, 8 * static_cast<std::uint32_t>(rows_.size() + 1)));
+    return rows_[level / 8 - 1];
   }
 
   store::Reader& reader_;
-  std::string streams_;
-  std::vector<Level> levels_;
+  std::vector<ledger::Peaks::Completed> waiting_;
+  std::vector<Pages<store::TreeNode>> rows_;  // by level
 };
 
 // Is what an entry refers to there, and is it what it refers to?
@@ -326,6 +324,8 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
   expect_kept(verifier, kept, report.warnings);
   if (options.public_key) verifier.pin(*options.public_key);
   TreeRows tree(**reader);
+  verifier.on_completed([&tree](const ledger::Peaks::Completed& subtree) { tree.completed(subtree); });
+  std::string open_streams;  // of the block that is not complete
   auto seals = seal_pages(**reader, INT64_MAX);
   const auto found = [&](std::optional<Break> what) {
     if (what && !report.broken) report.broken = std::move(what);
@@ -337,9 +337,11 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
     for (std::size_t i = 0; i < chunk->rows.size() && !report.broken; ++i) {
       const store::EntryRow& row = chunk->rows[i];
       if (found(verifier.entry(row, &chunk->hashes[i]))) break;
-      const auto tree_break = tree.entry(verifier.size(), chunk->hashes[i], row.stream);
-      if (!tree_break) return tl::make_unexpected(tree_break.error());
-      if (found(*tree_break)) break;
+      if (tree.has_waiting()) {
+        const auto tree_break = tree.compare(chunk->streams[i / kBlock]);
+        if (!tree_break) return tl::make_unexpected(tree_break.error());
+        if (found(*tree_break)) break;
+      }
       const auto blob_break = check_blobs(**reader, row, report);
       if (!blob_break) return tl::make_unexpected(blob_break.error());
       if (found(*blob_break)) break;
@@ -352,6 +354,7 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
       }
       if (report.broken) break;
     }
+    if (!chunk->streams.empty()) open_streams = verifier.size() % kBlock == 0 ? "" : chunk->streams.back();
     report.entries = verifier.size();
     if (options.progress) options.progress(verifier.size(), last);
   }
@@ -367,7 +370,10 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
                                         {"kept_size", std::to_string((*seal)->size)}})))
     return report;
   if (found(verifier.finish(*head))) return report;
-  const auto tree_break = tree.finish(*head);
+  if (head->open_streams != open_streams &&
+      found(broken(head->size, Code::LEDGER_HEAD, {{"problem", "its streams are not those of the entries"}})))
+    return report;
+  const auto tree_break = tree.finish();
   if (!tree_break) return tl::make_unexpected(tree_break.error());
   if (found(*tree_break)) return report;
   if (!options.public_key) report.warnings.push_back(baton::report(Code::LEDGER_KEY_UNPINNED, {}));

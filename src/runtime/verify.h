@@ -24,8 +24,8 @@ struct KeptCheckpoint {
 };
 
 struct VerifyOptions {
-  std::optional<ledger::VerifierKey> public_key;  // the ledger's first key, or any it admitted, known another way
-  std::vector<KeptCheckpoint> kept;
+  std::optional<ledger::VerifierKey> public_key = {};  // the ledger's first key, or any it admitted, known another way
+  std::vector<KeptCheckpoint> kept = {};
   bool ask_witnesses = true;  // those the ledger names
   unsigned threads = 2;
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};

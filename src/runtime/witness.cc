@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,8 +54,8 @@ class Descriptor {
   ~Descriptor() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
   int get() const { return descriptor_; }
   void close() {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
@@ -76,6 +77,16 @@ Result<void> write_all(int descriptor, std::string_view text, std::string_view w
 
 std::filesystem::path file_in(std::string_view folder, std::string_view origin) {
   return std::filesystem::path(folder) / (name_of(origin) + ".checkpoint");
+}
+
+// One at a time looks and writes, among threads and processes: a folder that has seen more must not go back.
+Result<Descriptor> lock_folder(std::string_view witness, std::string_view folder, std::string_view origin) {
+  const std::string file = file_in(folder, origin).string() + ".lock";
+  Descriptor lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  while (lock.get() >= 0 && ::flock(lock.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return trouble(witness, "cannot be written: " + reason_of(errno));
+  if (lock.get() < 0) return trouble(witness, "cannot be written: " + reason_of(errno));
+  return lock;
 }
 
 Result<void> keep_in_folder(std::string_view witness, std::string_view folder, std::string_view origin,
@@ -267,6 +278,9 @@ Result<void> keep_seal(std::string_view witness, std::string_view note) {
   const auto parsed = ledger::parse_note(note);
   const auto offered = parsed ? ledger::parse_checkpoint(parsed->text) : std::nullopt;
   if (!offered) return trouble(witness, "was offered what is no checkpoint");
+  const auto folder = after(witness, "folder:");
+  const auto lock = folder ? lock_folder(witness, *folder, offered->origin) : Descriptor(-1);
+  if (!lock) return tl::make_unexpected(lock.error());
   const auto kept = kept_seal(witness, offered->origin);
   if (!kept) return tl::make_unexpected(kept.error());
   if (*kept) {

@@ -253,6 +253,8 @@ Connection::Serial Connection::send_rollback_to(const std::string& name, Serial 
                 {.kind = Kind::Statement, .undoes_after = savepoint});
 }
 
+void Connection::refuse(Failure failure) { failed(++sent_, std::move(failure)); }
+
 void Connection::sync() {
   if (!broken_) queued(libpq_->PQpipelineSync(connection_), {.kind = Kind::Sync});
 }
@@ -343,7 +345,8 @@ void Connection::take_statement(const Pending& pending) {
     --preparing_;
     if (!done) prepared_.erase(prepared_.find(*pending.prepares));
   }
-  if (done && pending.undoes_after != 0 && fault_ && fault_serial_ > pending.undoes_after) fault_.reset();
+  const bool undone = done && pending.undoes_after != 0 && fault_ && fault_serial_ > pending.undoes_after;
+  if (undone && (fault_->code.empty() || fault_->code == info(Code::STORE_CONFLICT).name)) fault_.reset();
   pending_.pop_front();
 }
 

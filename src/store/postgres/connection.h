@@ -3,8 +3,8 @@
 // and answers are taken when somebody needs one. Statements run on the server in the order of sending.
 //
 // A statement that fails makes the server skip what follows, up to the next sync(). The failure is kept (fault()) and
-// given back by await(), whichever statement was asked for, until a rollback to a savepoint that was made before the
-// failed statement undoes it, or the next owner of the connection begins.
+// given back by await(), whichever statement was asked for, until the next owner of the connection begins; or, where it is
+// a conflict or a refusal, until a rollback to a savepoint that was made before the failed statement undoes it.
 //
 // Not for several threads at once. Waiting is bounded by the silence of the server, not by a clock.
 #pragma once
@@ -108,6 +108,8 @@ class Connection {
   Serial send_once(const std::string& sql, const Parameters& parameters = {}, Want want = Want::Nothing);
   // Sends ROLLBACK TO SAVEPOINT: a fault of a statement sent after `savepoint` is forgiven when the answer comes.
   Serial send_rollback_to(const std::string& name, Serial savepoint);
+  // Counts as a statement that failed, though the server never hears of it.
+  void refuse(Failure failure);
   // The server goes on here after a statement that failed.
   void sync();
   // Lets the server begin with what was sent. Does not wait.

@@ -2,7 +2,6 @@
 #include "store/postgres/migrate.h"
 
 #include "diagnostics/diagnostic.h"
-#include "store/migrations.h"
 #include "store/postgres/sql.h"
 #include "store/rows.h"
 
@@ -20,10 +19,14 @@ Result<std::int64_t> read_number(Connection& connection, const std::string& sql)
   return rows->size() == 1 && !rows->is_nothing(0, 0) ? rows->integer(0, 0) : 0;
 }
 
-// 0 when there is no store.
+// 0 when there is no store. Asks a view: to_regclass() may answer from a cache, and miss what was made by the node that
+// held the lock.
+constexpr const char* kIsThere =
+    "SELECT COUNT(*) FROM information_schema.tables "
+    "WHERE table_name = 'baton_schema' AND table_schema = ANY (current_schemas(false))";
+
 Result<std::int64_t> read_version(Connection& connection) {
-  Result<std::int64_t> there =
-      read_number(connection, "SELECT CAST(COUNT(*) AS BIGINT) WHERE to_regclass('baton_schema') IS NOT NULL");
+  Result<std::int64_t> there = read_number(connection, kIsThere);
   if (!there || *there == 0) return there;
   return read_number(connection, "SELECT MAX(version) FROM baton_schema");
 }
@@ -40,14 +43,14 @@ void send_head(Connection& connection) {
                        parameters);
 }
 
-Result<void> run(Connection& connection) {
+Result<void> run(Connection& connection, std::span<const Migration> migrations) {
   connection.send(kBegin);
   connection.send_once(std::string(kLock));
   Result<std::int64_t> version = read_version(connection);  // another node may have been first
   if (!version) return tl::make_unexpected(std::move(version.error()));
   if (*version == 0)
     connection.send_once("CREATE TABLE IF NOT EXISTS baton_schema (version BIGINT NOT NULL PRIMARY KEY)");
-  for (const Migration& migration : migrations()) {
+  for (const Migration& migration : migrations) {
     if (migration.number <= *version) continue;
     for (const std::string_view statement : migration.statements) connection.send_once(in_words(statement, kWords));
     connection.send_once("INSERT INTO baton_schema (version) VALUES (" + std::to_string(migration.number) + ")");
@@ -59,15 +62,16 @@ Result<void> run(Connection& connection) {
 
 }  // namespace
 
-Result<void> migrate(Connection& connection, const std::string& name, bool create) {
-  const std::int64_t known = schema_version();
+Result<void> migrate(Connection& connection, const std::string& name, const PostgresOptions& options) {
+  const bool may_change = options.mode == PostgresOptions::Mode::Write;
+  const std::int64_t known = options.migrations.back().number;
   Result<std::int64_t> found = read_version(connection);
   if (found && *found < known) {
-    if (!create && *found == 0) return failure_of(Code::STORE_NOT_FOUND, "opening " + name);
-    if (!create)
+    if (*found == 0 && !(options.create && may_change)) return failure_of(Code::STORE_NOT_FOUND, "opening " + name);
+    if (!may_change)
       return failure_of(Code::STORE_READ_ONLY, "opening " + name,
                         {{"problem", "its schema is " + std::to_string(*found) + ", older than this program's"}});
-    if (Result<void> ran = run(connection); !ran) {
+    if (Result<void> ran = run(connection, options.migrations); !ran) {
       connection.retire();  // its transaction ends with it
       return ran;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/postgres/postgres_store.h"
 
+#include "diagnostics/diagnostic.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/libpq.h"
 #include "store/postgres/listener.h"
@@ -19,16 +20,21 @@ namespace pg = postgres;
 class PostgresStore final : public Store {
  public:
   PostgresStore(const std::shared_ptr<const pg::Libpq>& libpq, const pg::Target& target,
-                const pg::ConnectionOptions& options, std::size_t connections_max)
-      : name_(target.name), listener_(libpq, target, options), pool_(libpq, target, options, connections_max) {}
+                const pg::ConnectionOptions& options, const PostgresOptions& store)
+      : name_(target.name),
+        mode_(store.mode),
+        listener_(libpq, target, options),
+        pool_(libpq, target, options, store.connections_max) {}
 
-  Result<void> prepare(bool create) {
+  Result<void> prepare(const PostgresOptions& options) {
     Result<pg::Lease> connection = pool_.take("opening");
     if (!connection) return tl::make_unexpected(std::move(connection.error()));
-    return pg::migrate(**connection, name_, create);
+    return pg::migrate(**connection, name_, options);
   }
 
   Result<std::unique_ptr<Transaction>> begin() override {
+    if (mode_ == PostgresOptions::Mode::ReadOnly)
+      return failure_of(Code::STORE_READ_ONLY, "writing to " + name_, {{"problem", "it was opened for reading only"}});
     Result<pg::Lease> connection = pool_.take("writing to");
     if (!connection) return tl::make_unexpected(std::move(connection.error()));
     return pg::make_transaction(std::move(*connection), listener_);
@@ -54,6 +60,7 @@ class PostgresStore final : public Store {
 
  private:
   const std::string name_;
+  const PostgresOptions::Mode mode_;
   pg::Listener listener_;
   pg::Pool pool_;
 };
@@ -69,8 +76,8 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
   connection.connect_silence_ms = options.connect_silence_ms;
   connection.lock_timeout_ms = options.lock_timeout_ms;
   connection.idle_transaction_ms = options.idle_transaction_ms;
-  auto store = std::make_unique<PostgresStore>(*libpq, *target, connection, options.connections_max);
-  if (Result<void> prepared = store->prepare(options.create); !prepared)
+  auto store = std::make_unique<PostgresStore>(*libpq, *target, connection, options);
+  if (Result<void> prepared = store->prepare(options); !prepared)
     return tl::make_unexpected(std::move(prepared.error()));
   return store;
 }

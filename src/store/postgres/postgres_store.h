@@ -13,26 +13,37 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/result.h"
+#include "store/migrations.h"
 #include "store/store.h"
 
 namespace baton::store {
 
 struct PostgresOptions {
+  enum class Mode {
+    Write,     // brings the schema up to date
+    ReadOnly,  // changes nothing, and needs no more than the right to read; begin() is refused
+  };
+
   std::string url = {};  // postgresql://user:password@host:port/database; what it does not say is libpq's default
-  bool create = true;  // make the tables where there are none, and bring older ones up to date; else they must be there
+  Mode mode = Mode::Write;
+  bool create = false;  // the tables, when they are not there; not the database
 
   std::size_t connections_max = 16;  // of readers and transactions; the one that listens comes on top
   int connect_silence_ms =
       10'000;                    // the longest silence of a server while connecting; how long to wait for one of these
   int lock_timeout_ms = 60'000;  // how long to wait for a row or the head that another node holds: then STORE_CONFLICT
   int idle_transaction_ms = 60'000;  // how long a transaction may do nothing before the server ends it
-  std::string libpq = "libpq.so.5";
+  std::string libpq = "libpq.so.5";  // for tests: another name
+  std::span<const Migration> migrations = store::migrations();  // for tests: another schema; outlives the opening
 };
 
-// STORE_LOCATION, STORE_UNAVAILABLE (also when libpq is not installed), STORE_NEWER; with `create` false STORE_NOT_FOUND.
+// Failures: STORE_LOCATION (no such URL, or another encoding), STORE_UNAVAILABLE (also when libpq is not installed),
+// STORE_NOT_FOUND (nothing there, and not to be created), STORE_NEWER, STORE_READ_ONLY (also an older schema that may not
+// be changed).
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
 
 }  // namespace baton::store

@@ -63,7 +63,7 @@ class PostgresTransaction final : public Transaction {
   }
 
   Result<std::optional<Row>> get(const Table& table, const Row& key) override {
-    if (Result<void> checked = check_key(table, key); !checked) return tl::make_unexpected(std::move(checked.error()));
+    if (Result<void> good = accept(check_key(table, key)); !good) return tl::make_unexpected(std::move(good.error()));
     Result<Rows> rows = ask(get_row(table, Lock::Wait), values_of(table, key));
     if (!rows) return tl::make_unexpected(std::move(rows.error()));
     if (rows->size() == 0) return std::nullopt;
@@ -71,8 +71,8 @@ class PostgresTransaction final : public Transaction {
   }
 
   Result<void> find(const Query& query, Lock lock, const TakeRow& take) override {
-    if (Result<void> checked = check_query(query); !checked) return checked;
-    if (query.limit == 0) return state();
+    if (Result<void> good = accept(check_query(query)); !good) return good;
+    if (query.limit == 0) return {};
     Result<Rows> rows = ask(find_rows(query, lock), find_parameters(query));
     if (!rows) return tl::make_unexpected(std::move(rows.error()));
     for (std::size_t row = 0; row < rows->size(); ++row)
@@ -81,17 +81,17 @@ class PostgresTransaction final : public Transaction {
   }
 
   Result<void> insert(const Table& table, const Row& row) override {
-    if (Result<void> checked = check_row(table, row); !checked) return checked;
+    if (Result<void> good = accept(check_row(table, row)); !good) return good;
     return tell(insert_row(table), values_of(table, row));
   }
 
   Result<void> update(const Table& table, const Row& row) override {
-    if (Result<void> checked = check_row(table, row); !checked) return checked;
+    if (Result<void> good = accept(check_row(table, row)); !good) return good;
     return tell(update_row(table), values_of(table, row), Want::OneRow);
   }
 
   Result<void> erase(const Table& table, const Row& key) override {
-    if (Result<void> checked = check_key(table, key); !checked) return checked;
+    if (Result<void> good = accept(check_key(table, key)); !good) return good;
     return tell(erase_row(table), values_of(table, key));
   }
 
@@ -108,6 +108,7 @@ class PostgresTransaction final : public Transaction {
     if (connection_->awaits_preparation()) (void)connection_->await_all();
     connection_->sync();
     connection_->send_rollback_to("s" + std::to_string(savepoints_.size()), savepoints_.back());
+    if (appended_in_ >= savepoints_.size()) size_.reset();
     if (connection_->fault()) return connection_->await_all();
     return {};
   }
@@ -117,6 +118,7 @@ class PostgresTransaction final : public Transaction {
     if (Result<void> good = state(); !good) return good;
     connection_->send("RELEASE SAVEPOINT s" + std::to_string(savepoints_.size()));
     savepoints_.pop_back();
+    appended_in_ = std::min(appended_in_, savepoints_.size());
     return state();
   }
 
@@ -130,9 +132,9 @@ class PostgresTransaction final : public Transaction {
   Result<void> append(std::span<const EntryRow> entries, std::span<const TreeNode> nodes, const Seal& seal,
                       const Head& head) override {
     CHECK(has_head_ && !size_);
-    if (Result<void> checked = check_append(entries, nodes, seal, head); !checked) return checked;
-    if (Result<void> good = state(); !good) return good;
+    if (Result<void> good = accept(check_append(entries, nodes, seal, head)); !good) return good;
     size_ = head.size;
+    appended_in_ = savepoints_.size();
     send_entries(entries);
     send_nodes(nodes);
     send_seal(seal);
@@ -162,6 +164,13 @@ class PostgresTransaction final : public Transaction {
     return parameters;
   }
 
+  // Nothing goes on after a failure, and what is refused is one.
+  Result<void> accept(Result<void> checked) {
+    if (Result<void> good = state(); !good) return good;
+    if (!checked) connection_->refuse(checked.error());
+    return checked;
+  }
+
   Result<void> state() const {
     if (connection_->fault()) return tl::make_unexpected(*connection_->fault());
     return {};
@@ -173,7 +182,6 @@ class PostgresTransaction final : public Transaction {
   }
 
   Result<void> tell(std::string_view sql, const Parameters& parameters, Want want = Want::Nothing) {
-    if (Result<void> good = state(); !good) return good;
     connection_->send(sql, parameters, want);
     return state();
   }
@@ -230,7 +238,8 @@ class PostgresTransaction final : public Transaction {
   std::optional<Time> now_;
   std::vector<Connection::Serial> savepoints_;
   bool has_head_ = false;
-  std::optional<std::uint64_t> size_;  // of the ledger, once something was appended
+  std::optional<std::uint64_t> size_;  // of the ledger, once something was appended ...
+  std::size_t appended_in_ = 0;        // ... with so many savepoints open
   bool ended_ = false;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/sqlite/reader_pool.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "base/text.h"
@@ -20,16 +22,22 @@ constexpr const char* kSettings =
     // Sorting (which no query needs that has its index) must not write files.
     "PRAGMA temp_store = MEMORY;"
     // A page that was damaged is noticed when it is read, not when it misleads.
-    "PRAGMA cell_size_check = ON";
+    "PRAGMA cell_size_check = ON;"
+    "SELECT 1 FROM sqlite_schema LIMIT 1";
 
-Result<std::unique_ptr<Connection>> open_and_set(const std::string& name, int flags, const std::string& vfs) {
+struct Opened {
+  std::unique_ptr<Connection> connection;
+  int code;  // of the first look at the file: opening alone does not look
+};
+
+Result<Opened> open_and_look(const std::string& name, int flags, const std::string& vfs) {
   Result<std::unique_ptr<Connection>> connection = Connection::open(name, flags, vfs);
-  if (!connection) return connection;
+  if (!connection) return tl::make_unexpected(connection.error());
+  sqlite3* const database = (*connection)->database();
   // The last connection that closes copies the log into the database; that is the writer's to do, and only his.
-  sqlite3_db_config((*connection)->database(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  if (Result<void> set = (*connection)->run(kSettings, "opening " + name); !set)
-    return tl::make_unexpected(set.error());
-  return connection;
+  sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  const int code = sqlite3_exec(database, kSettings, nullptr, nullptr, nullptr);
+  return Opened{std::move(*connection), code};
 }
 
 // A path as a URI, with what has a meaning there escaped.
@@ -68,17 +76,16 @@ void ReaderPool::give(ReadConnection connection) {
 }
 
 Result<ReadConnection> ReaderPool::open() {
-  Result<std::unique_ptr<Connection>> connection = open_and_set(database_path(folder_), SQLITE_OPEN_READONLY, vfs_);
-  if (!connection) return tl::make_unexpected(connection.error());
-  // Opening does not look at the file; a first look tells whether -shm can be had.
-  sqlite3* const database = (*connection)->database();
-  const int code = sqlite3_exec(database, "SELECT 1 FROM sqlite_schema LIMIT 1", nullptr, nullptr, nullptr);
-  if ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) {
-    connection->reset();
+  Result<Opened> opened = open_and_look(database_path(folder_), SQLITE_OPEN_READONLY, vfs_);
+  if (!opened) return tl::make_unexpected(opened.error());
+  const int code = opened->code & 0xff;
+  if ((code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && ::access(folder_.c_str(), W_OK) != 0) {
+    opened->connection.reset();
     return open_unchanging();
   }
-  if (code != SQLITE_OK) return sqlite_failure(database, code, "reading " + database_path(folder_));
-  return ReadConnection{{}, std::move(*connection), true};
+  if (code != SQLITE_OK)
+    return sqlite_failure(opened->connection->database(), opened->code, "reading " + database_path(folder_));
+  return ReadConnection{{}, std::move(opened->connection), true};
 }
 
 Result<ReadConnection> ReaderPool::open_unchanging() {
@@ -92,10 +99,11 @@ Result<ReadConnection> ReaderPool::open_unchanging() {
   if (!none && log_bytes > 0)
     return failure_of(Code::STORE_READ_ONLY, doing,
                       {{"problem", "the last writer left a log, and reading it takes a -shm file in that folder"}});
-  Result<std::unique_ptr<Connection>> connection =
-      open_and_set(unchanging_uri(database_path(folder_)), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs_);
-  if (!connection) return tl::make_unexpected(connection.error());
-  return ReadConnection{std::move(*held), std::move(*connection), false};
+  Result<Opened> opened =
+      open_and_look(unchanging_uri(database_path(folder_)), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs_);
+  if (!opened) return tl::make_unexpected(opened.error());
+  if (opened->code != SQLITE_OK) return sqlite_failure(opened->connection->database(), opened->code, doing);
+  return ReadConnection{std::move(*held), std::move(opened->connection), false};
 }
 
 }  // namespace baton::store::sqlite
