@@ -57,8 +57,10 @@ RawRow raw_row(int stream, std::uint64_t number) {
   const runtime::Happening one = happening(stream, number);
   const auto prepared = ledger::prepare_payload(one.payload);
   insist(prepared.has_value(), "the payload");
-  return {one.stream, one.type, one.actor.id, "agent", prepared->payload, std::string(32, 'p'), std::string(32, 'h'),
-          1'800'000'000'000'000'000};
+  return {one.stream,           one.type,
+          one.actor.id,         "agent",
+          prepared->payload,    std::string(32, 'p'),
+          std::string(32, 'h'), 1'800'000'000'000'000'000};
 }
 
 // `threads` callers, each with one use case at a time, for a while: how many were done a second.
@@ -104,7 +106,8 @@ struct OpenLedger {
   std::unique_ptr<runtime::Ledger> ledger;
 };
 
-OpenLedger open_ledger(Result<std::unique_ptr<store::Store>> store, const fs::path& keys, Clock& clock, Random& random) {
+OpenLedger open_ledger(Result<std::unique_ptr<store::Store>> store, const fs::path& keys, Clock& clock,
+                       Random& random) {
   insist(store.has_value(), store ? "" : store.error().text());
   auto ledger = runtime::Ledger::open(**store, clock, random, {keys, {}});
   insist(ledger.has_value(), ledger ? "" : ledger.error().text());
@@ -120,8 +123,9 @@ void record(runtime::Writer& writer, int stream, std::uint64_t number) {
 
 void measure_sqlite(std::vector<Row>& rows, Clock& clock, Random& random) {
   Folder folder("ledger-sqlite");
-  const OpenLedger open = open_ledger(
-      store::open_sqlite_store({.folder = folder.path / "store", .create = true, .clock = clock}), folder.path / "keys", clock, random);
+  const OpenLedger open =
+      open_ledger(store::open_sqlite_store({.folder = folder.path / "store", .create = true, .clock = clock}),
+                  folder.path / "keys", clock, random);
   RawSqlite raw(folder.path / "raw.db");
   std::vector<RawRow> samples;
   for (int i = 0; i < 64; ++i) samples.push_back(raw_row(i, 1234));
@@ -129,8 +133,10 @@ void measure_sqlite(std::vector<Row>& rows, Clock& clock, Random& random) {
     // Turn by turn, so that what disturbs the disk disturbs both.
     std::vector<double> ours, theirs;
     for (int round = 0; round < kRounds; ++round) {
-      ours.push_back(per_second(threads, kRoundSeconds, [&](int i, std::uint64_t k) { record(open.ledger->writer(), i, k); }));
-      theirs.push_back(per_second(threads, kRoundSeconds, [&](int i, std::uint64_t) { raw.put(samples[static_cast<std::size_t>(i)]); }));
+      ours.push_back(
+          per_second(threads, kRoundSeconds, [&](int i, std::uint64_t k) { record(open.ledger->writer(), i, k); }));
+      theirs.push_back(per_second(threads, kRoundSeconds,
+                                  [&](int i, std::uint64_t) { raw.put(samples[static_cast<std::size_t>(i)]); }));
     }
     std::sort(ours.begin(), ours.end());
     std::sort(theirs.begin(), theirs.end());
@@ -154,12 +160,15 @@ void measure_postgres(std::vector<Row>& rows, Clock& clock, Random& random) {
   Folder folder("ledger-postgres");
   store::PostgresOptions options;
   options.url = url;
+  options.create = true;
   const OpenLedger open = open_ledger(store::open_postgres_store(options), folder.path / "keys", clock, random);
   for (const int threads : {1, 16, 64}) {
     std::vector<double> ours, theirs;
     for (int round = 0; round < kRounds; ++round) {
-      ours.push_back(per_second(threads, kRoundSeconds, [&](int i, std::uint64_t k) { record(open.ledger->writer(), i, k); }));
-      theirs.push_back(raw_postgres_rows_per_s(url, raw_row(0, 1234), static_cast<std::size_t>(threads), kRoundSeconds));
+      ours.push_back(
+          per_second(threads, kRoundSeconds, [&](int i, std::uint64_t k) { record(open.ledger->writer(), i, k); }));
+      theirs.push_back(
+          raw_postgres_rows_per_s(url, raw_row(0, 1234), static_cast<std::size_t>(threads), kRoundSeconds));
     }
     rows.push_back({.metric = "PostgreSQL, durable entries, " + std::to_string(threads) + " at once",
                     .value = *std::max_element(ours.begin(), ours.end()),
@@ -179,7 +188,8 @@ void grow(runtime::Writer& writer, std::uint64_t& entries, std::uint64_t to) {
     const std::uint64_t count = std::min(kCommit, to - entries);
     const auto done = writer.run([&](runtime::Unit& unit) -> Result<void> {
       for (std::uint64_t i = 0; i < count; ++i)
-        if (auto appended = unit.append(happening(static_cast<int>((entries + i) % 1000), entries + i)); !appended) return appended;
+        if (auto appended = unit.append(happening(static_cast<int>((entries + i) % 1000), entries + i)); !appended)
+          return appended;
       return {};
     });
     insist(done.has_value(), done ? "" : done.error().text());
@@ -209,8 +219,8 @@ void measure_verify(std::vector<Row>& rows, store::Store& store, std::uint64_t e
                                       for (const std::string& body : bodies) keep(sha256(body));
                                     }));
   }
-  rows.push_back({.metric = "verify, " + std::to_string(entries) + " entries of " + std::to_string(bytes / bodies.size()) +
-                            " bytes, 512 a seal, 2 threads",
+  rows.push_back({.metric = "verify, " + std::to_string(entries) + " entries of " +
+                            std::to_string(bytes / bodies.size()) + " bytes, 512 a seal, 2 threads",
                   .value = best,
                   .unit = "entries/s",
                   .peer = "SHA-256 of the same bytes, 2 threads",
@@ -229,8 +239,9 @@ void measure_growth(std::vector<Row>& rows, Clock& clock, Random& random) {
   const char* most = std::getenv("BATON_BENCH_ENTRIES");
   const std::uint64_t largest = most == nullptr ? 10'000'000 : std::strtoull(most, nullptr, 10);
   Folder folder("ledger-growth");
-  OpenLedger open = open_ledger(
-      store::open_sqlite_store({.folder = folder.path / "store", .create = true, .clock = clock}), folder.path / "keys", clock, random);
+  OpenLedger open =
+      open_ledger(store::open_sqlite_store({.folder = folder.path / "store", .create = true, .clock = clock}),
+                  folder.path / "keys", clock, random);
   std::uint64_t entries = 1;
   double first = 0;
   for (const std::uint64_t size : {std::uint64_t{10'000}, std::uint64_t{1'000'000}, std::uint64_t{10'000'000}}) {
@@ -263,8 +274,9 @@ void measure_growth(std::vector<Row>& rows, Clock& clock, Random& random) {
 // A ledger of a million entries in commits of 512.
 void measure_verify(std::vector<Row>& rows, Clock& clock, Random& random) {
   Folder folder("ledger-verify");
-  OpenLedger open = open_ledger(
-      store::open_sqlite_store({.folder = folder.path / "store", .create = true, .clock = clock}), folder.path / "keys", clock, random);
+  OpenLedger open =
+      open_ledger(store::open_sqlite_store({.folder = folder.path / "store", .create = true, .clock = clock}),
+                  folder.path / "keys", clock, random);
   std::uint64_t entries = 1;
   grow(open.ledger->writer(), entries, 1'000'000);
   measure_verify(rows, *open.store, entries);

@@ -88,8 +88,10 @@ RawSqlite::RawSqlite(const std::filesystem::path& file) : impl_(std::make_unique
   impl_->run("PRAGMA journal_mode=WAL");
   impl_->run("PRAGMA synchronous=FULL");
   impl_->run(
-      "CREATE TABLE entries (sequence INTEGER NOT NULL PRIMARY KEY, stream TEXT NOT NULL, type TEXT NOT NULL, actor_id TEXT "
-      "NOT NULL, actor_kind TEXT NOT NULL, time INTEGER NOT NULL, payload TEXT NOT NULL, previous BLOB NOT NULL, hash BLOB "
+      "CREATE TABLE entries (sequence INTEGER NOT NULL PRIMARY KEY, stream TEXT NOT NULL, type TEXT NOT NULL, actor_id "
+      "TEXT "
+      "NOT NULL, actor_kind TEXT NOT NULL, time INTEGER NOT NULL, payload TEXT NOT NULL, previous BLOB NOT NULL, hash "
+      "BLOB "
       "NOT NULL) STRICT");
   impl_->begin = impl_->prepare("BEGIN IMMEDIATE");
   impl_->insert = impl_->prepare("INSERT INTO entries VALUES (?,?,?,?,?,?,?,?,?)");
@@ -132,8 +134,10 @@ double raw_postgres_rows_per_s(const std::string& url, const RawRow& row, std::s
     PQclear(result);
   };
   run("DROP TABLE IF EXISTS raw_entries");
-  run("CREATE TABLE raw_entries (sequence BIGINT NOT NULL PRIMARY KEY, stream TEXT NOT NULL, type TEXT NOT NULL, actor_id TEXT "
-      "NOT NULL, actor_kind TEXT NOT NULL, time BIGINT NOT NULL, payload TEXT NOT NULL, previous BYTEA NOT NULL, hash BYTEA "
+  run("CREATE TABLE raw_entries (sequence BIGINT NOT NULL PRIMARY KEY, stream TEXT NOT NULL, type TEXT NOT NULL, "
+      "actor_id TEXT "
+      "NOT NULL, actor_kind TEXT NOT NULL, time BIGINT NOT NULL, payload TEXT NOT NULL, previous BYTEA NOT NULL, hash "
+      "BYTEA "
       "NOT NULL)");
   PQclear(PQprepare(connection, "put", "INSERT INTO raw_entries VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)", 9, nullptr));
   insist(PQenterPipelineMode(connection) == 1, "pipeline mode");
@@ -144,9 +148,11 @@ double raw_postgres_rows_per_s(const std::string& url, const RawRow& row, std::s
   while (elapsed < seconds) {
     for (std::size_t i = 0; i < batch; ++i) {
       const std::string sequence = std::to_string(++rows), time = std::to_string(row.time);
-      const char* values[] = {sequence.c_str(), row.stream.c_str(), row.type.c_str(), row.actor_id.c_str(),
-                              row.actor_kind.c_str(), time.c_str(), row.payload.c_str(), row.previous.data(), row.hash.data()};
-      const int lengths[] = {0, 0, 0, 0, 0, 0, 0, static_cast<int>(row.previous.size()), static_cast<int>(row.hash.size())};
+      const char* values[] = {sequence.c_str(),     row.stream.c_str(),     row.type.c_str(),
+                              row.actor_id.c_str(), row.actor_kind.c_str(), time.c_str(),
+                              row.payload.c_str(),  row.previous.data(),    row.hash.data()};
+      const int lengths[] = {
+          0, 0, 0, 0, 0, 0, 0, static_cast<int>(row.previous.size()), static_cast<int>(row.hash.size())};
       const int formats[] = {0, 0, 0, 0, 0, 0, 0, 1, 1};
       insist(PQsendQueryPrepared(connection, "put", 9, values, lengths, formats, 0) == 1, "sending");
     }

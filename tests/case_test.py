@@ -46,7 +46,7 @@ def run(binary, parts):
             out += f"status {done.returncode}\n" + done.stdout.decode("utf-8", "surrogateescape")
             if out and not out.endswith("\n"): out += "\n"
             if done.stderr: out += "stderr:\n" + done.stderr.decode("utf-8", "surrogateescape")
-        return out
+        return out.replace(os.path.realpath(folder), "FOLDER")  # it has another name every time
 
 def main():
     binary, root = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])

@@ -245,6 +245,7 @@ TEST(LedgerExport, WhatIsWrongWithAFile) {
   EXPECT_EQ(verdict_of(without_end), "LEDGER_HEAD at 5");
   EXPECT_EQ(verdict_of(good + "{}\n"), "LEDGER_MALFORMED at 6");
   EXPECT_EQ(verdict_of(good + good), "LEDGER_MALFORMED at 6");
+  EXPECT_EQ(verdict_of(good + good.substr(good.find("{\"end\""))), "LEDGER_MALFORMED at 6") << "two ends";
   EXPECT_EQ(verdict_of(replaced(good, "{\"baton_ledger\":1", "{\"baton_ledger\":2")), "LEDGER_MALFORMED at 1");
   EXPECT_EQ(verdict_of(replaced(good, "\"origin\":\"baton/", "\"origin\":\"Baton/")), "LEDGER_MALFORMED at 1");
   EXPECT_EQ(verdict_of(good.substr(good.find('\n') + 1)), "LEDGER_MALFORMED at 1");

@@ -34,6 +34,7 @@ Result<std::unique_ptr<store::Store>> open_store(const std::string& location, Cl
   if (location.starts_with("postgresql://")) {
     store::PostgresOptions options;
     options.url = location;
+    options.create = true;
     return store::open_postgres_store(options);
   }
   return store::open_sqlite_store({.folder = location, .create = true, .clock = clock});

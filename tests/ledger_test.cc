@@ -344,6 +344,12 @@ TEST(LedgerMerkle, InclusionOfEveryLeafInEveryTree) {
     }
     EXPECT_FALSE(inclusion_proof(size, size, subtree));
     EXPECT_FALSE(verify_inclusion(root, size, size, {}, root));
+    // A node of the tree is not a leaf of it.
+    if (size > 1) {
+      EXPECT_FALSE(verify_inclusion(root, 0, size, {}, root));
+      const auto path = inclusion_proof(0, size, subtree).value();
+      EXPECT_FALSE(verify_inclusion(node_hash(leaves[0], path[0]), 0, size, std::span(path).subspan(1), root));
+    }
   }
   EXPECT_FALSE(verify_inclusion(leaves[0], 0, 0, {}, empty_root()));
 }

@@ -77,6 +77,14 @@ std::int64_t TestDatabase::end_connections(const std::string& only) const {
   return ended.value_or(-1);
 }
 
+std::string new_schema_url() {
+  static const TestDatabase database;
+  static std::atomic<int> count = 0;
+  const std::string name = "test_" + std::to_string(++count);
+  CHECK(database.run("CREATE SCHEMA " + name));
+  return database.url() + "?options=-csearch_path%3D" + name;
+}
+
 // --- the wire -----------------------------------------------------------------------------------------------------------
 
 namespace {

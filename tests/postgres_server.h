@@ -41,6 +41,10 @@ class TestDatabase {
   std::string url_;
 };
 
+// The URL of a new, empty schema in a database that all of them share: for tests that need many stores, because making and
+// dropping a database costs the server a checkpoint each.
+std::string new_schema_url();
+
 // Passes bytes between whoever connects to it and the server, until it is cut.
 class Wire {
  public:

@@ -73,12 +73,12 @@ class PostgresTestStore final : public TestStore {
  private:
   void open() {
     Result<std::unique_ptr<Store>> opened =
-        open_postgres_store({.url = database_.url(), .create = true, .migrations = migrations_.all()});
+        open_postgres_store({.url = url_, .create = true, .migrations = migrations_.all()});
     CHECK(opened.has_value());
     store_ = std::move(*opened);
   }
 
-  TestDatabase database_;
+  const std::string url_ = new_schema_url();
   TestMigrations migrations_;
   std::unique_ptr<Store> store_;
 };

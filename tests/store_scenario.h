@@ -10,7 +10,7 @@
 
 namespace baton::store {
 
-constexpr std::uint64_t kScenarioTransactions = 4;
+constexpr std::uint64_t kScenarioTransactions = 3;
 
 struct ScenarioRun {
   std::uint64_t acknowledged = 0;      // commits

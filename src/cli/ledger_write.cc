@@ -60,7 +60,12 @@ int append(World& world, const AppendArguments& arguments) {
       if (auto appended = unit.append(happening); !appended) return appended;
     return {};
   });
-  if (!done) return could_not(world, done.error());
+  if (!done) {
+    // What the ledger does not take is an answer; that it could not be asked is none.
+    const bool refused = done.error().code.starts_with("LEDGER_");
+    could_not(world, done.error());
+    return refused ? kNo : kCouldNot;
+  }
   for (const auto& entry : done->entries) {
     if (arguments.format == "json") {
       json::Value out = json::Value::object();
@@ -232,7 +237,8 @@ void add_ledger_append(CLI::App& ledger, Action& chosen) {
       ->capture_default_str();
   examples(*command,
            "  echo '{\"text\":\"deployed by hand\"}' | baton ledger append --stream deploy\n"
-           "\nMakes the store and its keys when there are none. Secrets are taken out before anything is recorded.");
+           "\nMakes the store and its keys when there are none. Secrets are taken out before anything is recorded.\n"
+           "Exit status: 0 recorded, 1 refused (nothing was recorded), 2 could not.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return append(world, *arguments); }; });
 }
 

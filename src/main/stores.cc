@@ -12,6 +12,8 @@ Result<std::unique_ptr<store::Store>> RealStores::open(const std::string& locati
   if (location.starts_with("postgresql://") || location.starts_with("postgres://")) {
     store::PostgresOptions options;
     options.url = location;
+    options.mode =
+        access == Access::Read ? store::PostgresOptions::Mode::ReadOnly : store::PostgresOptions::Mode::Write;
     options.create = create;
     return store::open_postgres_store(options);
   }

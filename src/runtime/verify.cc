@@ -241,7 +241,8 @@ class TreeRows {
     return broken(last, Code::LEDGER_TREE, {{"first", std::to_string(first)}, {"last", std::to_string(last)}});
   }
   Pages<store::TreeNode>& rows_of(std::uint32_t level) {
-    while (rows_.size() < level / 8) rows_.push_back(node_pages(reader_, 8 * static_cast<std::uint32_t>(rows_.size() + 1)));
+    while (rows_.size() < level / 8)
+      rows_.push_back(node_pages(reader_, 8 * static_cast<std::uint32_t>(rows_.size() + 1)));
     return rows_[level / 8 - 1];
   }
 
@@ -313,8 +314,8 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
   if (!head) return tl::make_unexpected(head.error());
   const auto count = (*reader)->count_entries();
   if (!count) return tl::make_unexpected(count.error());
-  // Rows beyond the head would be missed if reading stopped there.
-  const std::uint64_t last = std::max(head->size, *count);
+  // As many as there are, whatever the head says: sequences without a gap end there, and a gap shows before.
+  const std::uint64_t last = *count;
 
   std::vector<KeptCheckpoint> kept = options.kept;
   if (options.ask_witnesses)
@@ -370,6 +371,10 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
                                         {"kept_size", std::to_string((*seal)->size)}})))
     return report;
   if (found(verifier.finish(*head))) return report;
+  if (*count > verifier.size() &&
+      found(broken(verifier.size() + 1, Code::LEDGER_ORDER,
+                   {{"sequence", "beyond the end"}, {"expected", std::to_string(verifier.size() + 1)}})))
+    return report;
   if (head->open_streams != open_streams &&
       found(broken(head->size, Code::LEDGER_HEAD, {{"problem", "its streams are not those of the entries"}})))
     return report;

@@ -92,7 +92,7 @@ class FaultyTransaction final : public Transaction {
   }
 
   Result<void> commit() override {
-    const bool strikes = plan_.strikes();
+    const bool strikes = plan_.strikes_commit();
     if (strikes && !plan_.fault.after_commit) return tl::make_unexpected(plan_.fault.failure);
     Result<void> done = inner_->commit();
     if (strikes && done) return tl::make_unexpected(plan_.fault.failure);
@@ -105,6 +105,18 @@ class FaultyTransaction final : public Transaction {
 };
 
 }  // namespace
+
+bool FaultyStore::Plan::strikes_commit() {
+  const std::uint64_t number = count.fetch_add(1) + 1;
+  const std::lock_guard lock(mutex);
+  commits.push_back(number);
+  return number == fault.at;
+}
+
+std::vector<std::uint64_t> FaultyStore::commits() const {
+  const std::lock_guard lock(plan_.mutex);
+  return plan_.commits;
+}
 
 FaultyStore::FaultyStore(Store& inner, Fault fault) : inner_(inner), plan_{std::move(fault)} {}
 

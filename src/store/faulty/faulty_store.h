@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "store/store.h"
 
@@ -30,6 +32,8 @@ class FaultyStore final : public Store {
   // How many operations there were, and whether the fault has struck.
   std::uint64_t operations() const { return plan_.count.load(); }
   bool struck() const { return plan_.fault.at != 0 && operations() >= plan_.fault.at; }
+  // The numbers of those that were commits.
+  std::vector<std::uint64_t> commits() const;
 
   Result<std::unique_ptr<Transaction>> begin() override;
   Result<std::unique_ptr<Reader>> reader() override;
@@ -40,9 +44,12 @@ class FaultyStore final : public Store {
   struct Plan {
     const Fault fault;
     std::atomic<std::uint64_t> count = 0;
+    mutable std::mutex mutex = {};
+    std::vector<std::uint64_t> commits = {};  // under the mutex
 
     // Counts an operation; true when it is the one that fails.
     bool strikes() { return count.fetch_add(1) + 1 == fault.at; }
+    bool strikes_commit();
   };
 
  private:
