@@ -11,18 +11,12 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "json/scan.h"
+#include "json/token_index.h"
 
 namespace baton::json {
 namespace {
 
-inline unsigned white_space_in(__m128i bytes) {
-  const __m128i blank = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
-  const __m128i line_feed = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
-  const __m128i carriage_return = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r'));
-  const __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
-  return static_cast<unsigned>(
-      _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(blank, line_feed), _mm_or_si128(carriage_return, tab))));
-}
+bool is_white_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 std::string describe(Fault fault) {
   switch (fault) {
@@ -53,8 +47,9 @@ constexpr std::size_t kKeysComparedOneByOne = 32;
 
 // One function over an explicit stack of open containers: nesting costs heap, not stack.
 //
-// It works on a copy of the text that ends in sixteen zeros. Copying is a hundredth of the work, and saves every test for
-// the end: a zero is no JSON, so whatever comes to it stops there. Offsets are the same in both.
+// It works on a copy of the text that has zeros behind it. Copying is a hundredth of the work, and saves every test for the
+// end: a zero is no JSON, so whatever comes to it stops there. Offsets are the same in both. It goes from token to token by
+// an index of where they are.
 class Parser {
  public:
   Parser(std::string_view text, const ParseLimits& limits) : text_(text), limits_(limits) {}
@@ -74,15 +69,15 @@ class Parser {
     // A value takes two bytes, counting the separator or bracket after it; only containers still open took one.
     const std::size_t capacity = text_.size() / 2 + std::min(limits_.depth_max, text_.size() / 2) + 4;
     document_.cells_ = std::make_unique_for_overwrite<Document::Cell[]>(capacity);
-    first_ = next_ = document_.cells_.get();
-    if (!parse_all()) return tl::make_unexpected(std::move(error_));
+    first_ = document_.cells_.get();
+    TokenIndex tokens(begin_, text_.size());
+    if (!parse_all(tokens)) return tl::make_unexpected(std::move(error_));
     document_.text_ = text_;
-    document_.cell_count_ = static_cast<std::uint32_t>(next_ - first_);
     return std::move(document_);
   }
 
  private:
-  static constexpr std::size_t kPadding = 16;
+  static constexpr std::size_t kPadding = TokenIndex::kPadding;
 
   // The copy: in a buffer of the thread's when it fits, so that small documents, nearly all, allocate nothing for it.
   class Padded {
@@ -131,43 +126,63 @@ class Parser {
     return false;
   }
 
-  static const char* skip_white_space(const char* p) {
-    if (static_cast<unsigned char>(*p) > ' ') return p;
-    for (;; p += 16) {
-      const unsigned blanks = white_space_in(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-      if (blanks != 0xffff) return p + std::countr_one(blanks);
-    }
+  static void put(Document::Cell* cell, Kind kind, std::size_t at, std::size_t size) {
+    *cell = {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size), 0, kind, false, 0};
   }
 
-  void add(Kind kind, const char* at, std::size_t size) {
-    *next_++ = {static_cast<std::uint32_t>(at - begin_), static_cast<std::uint32_t>(size), 0, kind, false, 0};
-  }
+  // `next`, `tokens` and `p` are local on purpose: they change with every token, and in memory each change would wait for
+  // the one before.
+  bool parse_all(TokenIndex& index) {
+    TokenIndex::Cursor tokens(index);
+    const auto next_token = [&tokens, begin = begin_] { return begin + tokens.next(); };
+    const auto place = [begin = begin_](const char* at) { return static_cast<std::size_t>(at - begin); };
+    Document::Cell* next = first_;
+    // The token after a number or literal that ends at `end`. What goes on there without being a part of it is where the
+    // text is wrong, though no token begins there.
+    const auto token_after = [&next_token](const char* end) {
+      const char* token = next_token();
+      return token == end || is_white_space(*end) ? token : end;
+    };
+    // `start` is the opening quote. The closing one is the next token.
+    const auto parse_string = [&](const char* start) {
+      const char* end = next_token();
+      if (!index.strings_are_plain() || *end != '"' || bad_utf8_ < end) [[unlikely]]
+        return parse_rare_string(start, next++);
+      put(next++, Kind::String, place(start), static_cast<std::size_t>(end - start - 1));
+      return true;
+    };
 
-  bool parse_all() {
-    const char* p = skip_white_space(begin_);
+    const char* p = next_token();
   value:
     switch (*p) {
       case '{':
-        if (!open(Kind::Object, p)) return false;
-        p = skip_white_space(p + 1);
+        if (!open(Kind::Object, next++, p)) return false;
+        p = next_token();
         if (*p == '}') goto close;
         goto key;
       case '[':
-        if (!open(Kind::Array, p)) return false;
-        p = skip_white_space(p + 1);
+        if (!open(Kind::Array, next++, p)) return false;
+        p = next_token();
         if (*p == ']') goto close;
         goto element;
       case '"':
         if (!parse_string(p)) return false;
+        p = next_token();
         break;
       case 't':
-        if (!parse_literal(p, "true", Kind::Boolean, 1)) return false;
+        if (!is_literal(p, "true")) return false;
+        put(next++, Kind::Boolean, place(p), 1);
+        p = token_after(p + 4);
         break;
       case 'f':
-        if (!parse_literal(p, "false", Kind::Boolean, 0)) return false;
+        if (!is_literal(p, "false")) return false;
+        put(next++, Kind::Boolean, place(p), 0);
+        p = token_after(p + 5);
         break;
       case 'n':
-        if (!parse_literal(p, "null", Kind::Null, 0)) return false;
+        if (!is_literal(p, "null")) return false;
+        put(next++, Kind::Null, place(p), 0);
+        p = token_after(p + 4);
         break;
       case '-':
       case '0':
@@ -179,17 +194,23 @@ class Parser {
       case '6':
       case '7':
       case '8':
-      case '9':
-        if (!parse_number(p)) return false;
+      case '9': {
+        const char* end = end_of_number(p);
+        if (end == nullptr) return false;
+        put(next++, Kind::Number, place(p), static_cast<std::size_t>(end - p));
+        p = token_after(end);
         break;
+      }
       default: return unexpected(Fault::ExpectedValue, p);
     }
 
   after_value:
-    p = skip_white_space(p);
-    if (depth_ == 0) return p == end_ || failed(Fault::TrailingText, p);
+    if (depth_ == 0) {
+      document_.cell_count_ = static_cast<std::uint32_t>(next - first_);
+      return p == end_ || failed(Fault::TrailingText, p);
+    }
     if (*p == ',') {
-      p = skip_white_space(p + 1);
+      p = next_token();
       if (top_->is_object) goto key;
       goto element;
     }
@@ -203,28 +224,27 @@ class Parser {
   key: {
     if (top_->count >= limits_.members_max) return failed(Fault::TooManyMembers, p);
     if (*p != '"') return unexpected(Fault::ExpectedKey, p);
-    const char* key_at = p;
-    const Document::Cell* key = next_;
+    const Document::Cell* key = next;
     if (!parse_string(p)) return false;
-    if (!is_new_key(*top_, key)) return failed(Fault::DuplicateKey, key_at, duplicate_detail(key));
+    if (!is_new_key(*top_, key)) return failed(Fault::DuplicateKey, p, duplicate_detail(key));
     ++top_->count;
-    p = skip_white_space(p);
+    p = next_token();
     if (*p != ':') return unexpected(Fault::ExpectedColon, p);
-    p = skip_white_space(p + 1);
+    p = next_token();
     goto value;
   }
 
   close:
     first_[top_->index].size = top_->count;
-    first_[top_->index].link = static_cast<std::uint32_t>(next_ - first_);
-    ++p;
+    first_[top_->index].link = static_cast<std::uint32_t>(next - first_);
     pop();
+    p = next_token();
     goto after_value;
   }
 
-  bool open(Kind kind, const char* p) {
+  bool open(Kind kind, Document::Cell* cell, const char* p) {
     if (depth_ >= limits_.depth_max) return failed(Fault::TooDeep, p, ", at most " + std::to_string(limits_.depth_max));
-    const Open opened{static_cast<std::uint32_t>(next_ - first_), 0, 0, 0, kind == Kind::Object, false};
+    const Open opened{static_cast<std::uint32_t>(cell - first_), 0, 0, 0, kind == Kind::Object, false};
     if (depth_ < kOpenInline) {
       top_ = &open_inline_[depth_];
       *top_ = opened;
@@ -232,7 +252,7 @@ class Parser {
       top_ = &open_deep_.emplace_back(opened);
     }
     ++depth_;
-    add(kind, p, 0);
+    put(cell, kind, static_cast<std::size_t>(p - begin_), 0);
     return true;
   }
 
@@ -243,23 +263,23 @@ class Parser {
     top_ = depth_ == 0 ? nullptr : depth_ <= kOpenInline ? &open_inline_[depth_ - 1] : &open_deep_.back();
   }
 
-  bool parse_literal(const char*& p, std::string_view word, Kind kind, std::uint32_t value) {
+  bool is_literal(const char* p, std::string_view word) {
+    if (std::string_view(p, word.size()) == word) return true;
     const std::string_view rest(p, std::min(word.size(), static_cast<std::size_t>(end_ - p)));
-    if (rest != word) return unexpected(Fault::ExpectedValue, word.starts_with(rest) ? end_ : p);
-    add(kind, p, value);
-    p += word.size();
-    return true;
+    return unexpected(Fault::ExpectedValue, word.starts_with(rest) ? end_ : p);
   }
 
-  bool parse_number(const char*& p) {
+  // Null when it is none.
+  const char* end_of_number(const char* p) {
     const char* start = p;
     const auto digits = [&] {
       const char* first = p;
       while (is_digit(*p)) ++p;
       return p > first;
     };
-    const auto bad = [&](std::string_view why) {
-      return p >= end_ ? unexpected(Fault::BadNumber, p) : failed(Fault::BadNumber, p, why);
+    const auto bad = [&](std::string_view why) -> const char* {
+      p >= end_ ? unexpected(Fault::BadNumber, p) : failed(Fault::BadNumber, p, why);
+      return nullptr;
     };
     if (*p == '-') ++p;
     if (*p == '0') {
@@ -280,8 +300,7 @@ class Parser {
     }
     const auto size = static_cast<std::size_t>(p - start);
     document_.plain_numbers_ &= size < 15 && !has_exponent;
-    add(Kind::Number, start, size);
-    return true;
+    return p;
   }
 
   // The next quote, backslash or control character; the zeros at the end are control characters.
@@ -292,27 +311,20 @@ class Parser {
     }
   }
 
-  // `p` stands on the opening quote; moves it past the closing one.
-  bool parse_string(const char*& p) {
-    const char* start = p;
-    const char* q = find_special(start + 1);
-    if (*q != '"' || bad_utf8_ < q) [[unlikely]]
-      return parse_rare_string(p, q);
-    add(Kind::String, start, static_cast<std::size_t>(q - start - 1));
-    p = q + 1;
-    return true;
-  }
-
   bool end_of_string(const char* q) {
     if (bad_utf8_ < q) return failed(Fault::BadUtf8, bad_utf8_);
     if (*q == '"') return true;
     return q < end_ ? failed(Fault::ControlCharacter, q) : ends_in_string();
   }
 
-  // A string with an escape, or one that is wrong. `q` stands on the first byte that is not plain.
-  [[gnu::noinline]] bool parse_rare_string(const char*& p, const char* q) {
-    const char* start = p;
-    if (*q != '\\') return end_of_string(q);
+  // A string that may have an escape, or be wrong.
+  [[gnu::noinline]] bool parse_rare_string(const char* start, Document::Cell* cell) {
+    const char* q = find_special(start + 1);
+    if (*q != '\\') {
+      if (!end_of_string(q)) return false;
+      put(cell, Kind::String, static_cast<std::size_t>(start - begin_), static_cast<std::size_t>(q - start - 1));
+      return true;
+    }
     if (!document_.decoded_) document_.decoded_ = std::make_unique<std::string>();
     std::string& out = *document_.decoded_;
     const std::size_t out_start = out.size();
@@ -324,11 +336,10 @@ class Parser {
       out.append(plain, q);
     }
     if (!end_of_string(q)) return false;
-    add(Kind::String, start, out.size() - out_start);
+    put(cell, Kind::String, static_cast<std::size_t>(start - begin_), out.size() - out_start);
     out.push_back('\n');  // so that strings that stand end to end do not run into each other
-    next_[-1].escaped = true;
-    next_[-1].link = static_cast<std::uint32_t>(out_start);
-    p = q + 1;
+    cell->escaped = true;
+    cell->link = static_cast<std::uint32_t>(out_start);
     return true;
   }
 
@@ -433,7 +444,6 @@ class Parser {
   const char* bad_utf8_ = nullptr;  // the first byte that is no UTF-8; end_ when all are
   Document document_;
   Document::Cell* first_ = nullptr;
-  Document::Cell* next_ = nullptr;
   Open* top_ = nullptr;
   std::size_t depth_ = 0;
   std::array<Open, kOpenInline> open_inline_;

@@ -2,8 +2,7 @@
 // Strict JSON (RFC 8259): parses all of the text or says exactly where and why not.
 //
 // Refused, beyond what the grammar refuses: invalid UTF-8, a byte order mark, a lone surrogate in an escape, a key that
-// an object already has (at the second one), and whatever goes beyond the limits given. One pass; nesting costs heap, not
-// stack.
+// an object already has (at the second one), and whatever goes beyond the limits given. Nesting costs heap, not stack.
 #pragma once
 
 #include <string>
