@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,25 @@ std::string to_lower_ascii(std::string_view text);
 
 // Lower-case hexadecimal.
 std::string hex(std::span<const std::uint8_t> bytes);
+
+// left == right, for short texts: names and words. It calls nothing, and has no branch for each byte.
+inline bool same_text(std::string_view left, std::string_view right) {
+  const std::size_t size = left.size();
+  if (size != right.size()) return false;
+  const char *a = left.data(), *b = right.data();
+  const auto differ = [&]<class Word>(Word, std::size_t at) {
+    Word x, y;
+    std::memcpy(&x, a + at, sizeof(Word));
+    std::memcpy(&y, b + at, sizeof(Word));
+    return x ^ y;
+  };
+  // Words from both ends, which overlap in the middle.
+  if (size > 16) return std::memcmp(a, b, size) == 0;
+  if (size >= 8) return (differ(std::uint64_t{}, 0) | differ(std::uint64_t{}, size - 8)) == 0;
+  if (size >= 4) return (differ(std::uint32_t{}, 0) | differ(std::uint32_t{}, size - 4)) == 0;
+  if (size == 0) return true;
+  return a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1];
+}
 
 // Every byte is below 0x80.
 bool is_ascii(std::string_view text);

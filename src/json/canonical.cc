@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/canonical.h"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -81,12 +79,17 @@ bool utf16_less(std::string_view left, std::string_view right) {
   return a < b;
 }
 
-// Works on the document's cells, through a pointer into the output: room is made in large steps, texts that stand in the
-// document as they have to be written are copied in blocks, and an object costs no allocation.
+// Works on the document's cells. Texts that stand in the document as they have to be written are copied in blocks, and an
+// object costs no allocation.
+//
+// Nothing but a number can take more room than it has in the document: so there is room for all of the text from the start,
+// and again after each number that was laid out anew, and nothing else has to ask for it. `to`, the place of the next byte,
+// is handed on from call to call and not kept: in memory each change of it would wait for the one before.
 class CanonicalWriter {
  public:
   CanonicalWriter(std::string& out, Numbers numbers, Node node, Node left_out)
       : out_(out),
+        used_(out.size()),
         numbers_(numbers),
         document_(*node.document()),
         cells_(document_.cells_.get()),
@@ -95,14 +98,14 @@ class CanonicalWriter {
         text_size_(document_.text_.size()),
         byte_order_(document_.ascii_ && !document_.has_escapes()) {
     members_.reserve(64);
-    const std::size_t used = out_.size();
-    out_.resize(used + document_.text_.size() + 64);  // mostly all it takes: what is canonical has no blanks
-    at_ = out_.data() + used;
-    limit_ = out_.data() + out_.size();
+    out_.resize(used_ + text_size_ + kSlack);
   }
-  ~CanonicalWriter() { out_.resize(static_cast<std::size_t>(at_ - out_.data())); }
 
-  bool write(Node node) { return write(cells_ + node.index()); }
+  bool write(Node node) {
+    const char* end = write(cells_ + node.index(), out_.data() + used_);
+    out_.resize(end == nullptr ? used_ : static_cast<std::size_t>(end - out_.data()));
+    return end != nullptr;
+  }
 
   CanonicalError error;
 
@@ -113,135 +116,133 @@ class CanonicalWriter {
     std::uint64_t prefix;  // the name's first eight bytes, to be compared as a number
     const Cell* key;       // the value stands after it
   };
-  static constexpr std::size_t kInserted =
-      24;  // objects up to this size are sorted by insertion: small, often nearly sorted
+  static constexpr std::size_t kInserted = 24;  // objects up to this size, often nearly sorted, are sorted by insertion
+  static constexpr std::size_t kCopied = 32;    // short strings are copied as if they had this many bytes
+  static constexpr std::size_t kSlack = 2 * kCopied;
 
-  void ensure(std::size_t more) {
-    if (static_cast<std::size_t>(limit_ - at_) < more) grow(more);
+  static char* put(char* to, std::string_view text) {
+    std::memcpy(to, text.data(), text.size());
+    return to + text.size();
   }
-  [[gnu::noinline]] void grow(std::size_t more) {
-    const auto used = static_cast<std::size_t>(at_ - out_.data());
-    out_.resize(std::max(out_.size() * 2, used + more + 4096));
-    at_ = out_.data() + used;
-    limit_ = out_.data() + out_.size();
-  }
-  void put(char c) {
-    ensure(1);
-    *at_++ = c;
-  }
-  void put(std::string_view text) {
-    ensure(text.size());
-    std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
+
+  // For what may be longer than it was in the document.
+  [[gnu::noinline]] char* put_anew(char* to, std::string_view text) {
+    const auto used = static_cast<std::size_t>(to - out_.data());
+    if (out_.size() - used < text.size() + text_size_ + kSlack)
+      out_.resize(std::max(out_.size() * 2, used + text.size() + text_size_ + kSlack));
+    return put(out_.data() + used, text);
   }
 
   std::string_view string_in(const Cell* cell) const {
     return Node(&document_, static_cast<std::uint32_t>(cell - cells_)).string();
   }
 
-  bool write(const Cell* cell) {
+  const Cell* after(const Cell* value) const { return value->kind >= Kind::Array ? cells_ + value->link : value + 1; }
+
+  // Where the next byte goes; null when the value has no canonical form.
+  char* write(const Cell* cell, char* to) {
     switch (cell->kind) {
-      case Kind::Null: put("null"); return true;
-      case Kind::Boolean: put(cell->size != 0 ? "true" : "false"); return true;
-      case Kind::Number: return write_number(cell);
-      case Kind::String: write_string(cell, '\0'); return true;
-      case Kind::Array: {
-        put('[');
-        const Cell* end = cells_ + cell->link;
-        for (const Cell* element = cell + 1; element < end;) {
-          if (element != cell + 1) put(',');
-          if (!write(element)) return false;
-          element = element->kind >= Kind::Array ? cells_ + element->link : element + 1;
-        }
-        put(']');
-        return true;
-      }
-      case Kind::Object: return write_object(cell);
+      case Kind::Null: return put(to, "null");
+      case Kind::Boolean: return put(to, cell->size != 0 ? "true" : "false");
+      case Kind::Number: return write_number(cell, to);
+      case Kind::String: return write_string(cell, to);
+      case Kind::Array: return write_array(cell, to);
+      case Kind::Object: return write_object(cell, to);
     }
     CHECK(false);
   }
 
-  // A string that used no escape needs none: it stands in the text, quotes and all, as it has to be written. `after`, when
-  // it is not zero, follows it.
-  void write_string(const Cell* cell, char after) {
-    if (cell->escaped) {
-      std::string piece;
-      append_canonical_string(piece, string_in(cell));
-      put(piece);
-      if (after != '\0') put(after);
-      return;
-    }
+  // A string that used no escape needs none: it stands in the text, quotes and all, as it has to be written.
+  char* write_string(const Cell* cell, char* to) const {
+    if (cell->escaped) [[unlikely]]
+      return write_escaped_string(cell, to);
     const std::size_t size = cell->size + 2;
-    ensure(size + 33);
-    char* to = at_;
     const char* from = text_ + cell->at;
-    if (size <= 32 && cell->at + std::size_t{32} <= text_size_) {
-      const auto* blocks = reinterpret_cast<const __m128i*>(from);
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_loadu_si128(blocks));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to) + 1, _mm_loadu_si128(blocks + 1));
-    } else {
-      std::memcpy(to, from, size);
-    }
-    to[size] = after;
-    at_ += size + (after != '\0' ? 1 : 0);
+    if (size <= kCopied && cell->at + kCopied <= text_size_) std::memcpy(to, from, kCopied);
+    else std::memcpy(to, from, size);
+    return to + size;
   }
 
-  bool write_number(const Cell* cell) {
+  [[gnu::noinline]] char* write_escaped_string(const Cell* cell, char* to) const {
+    std::string piece;
+    append_canonical_string(piece, string_in(cell));
+    return put(to, piece);
+  }
+
+  char* write_number(const Cell* cell, char* to) {
     const std::string_view text(text_ + cell->at, cell->size);
-    if (is_plain_integer(text)) {
-      put(text);
-      return true;
-    }
+    return is_plain_integer(text) ? put(to, text) : write_number_anew(cell, text, to);
+  }
+
+  [[gnu::noinline]] char* write_number_anew(const Cell* cell, std::string_view text, char* to) {
     std::string piece;
     if (numbers_ == Numbers::Rfc8785) {
       if (!append_double(piece, to_double(text))) {
         error = {"JCS_NUMBER_NOT_FINITE", cell->at};
-        return false;
+        return nullptr;
       }
     } else {
       const NumberParts parts = number_parts(text);
       if (parts.exponent_overflow) {
         error = {"JCS_NUMBER_EXPONENT", cell->at};
-        return false;
+        return nullptr;
       }
       append_number_layout(piece, parts.negative, parts.digits, parts.exponent);
     }
-    put(piece);
-    return true;
+    return put_anew(to, piece);
   }
 
-  bool write_object(const Cell* object) {
+  char* write_array(const Cell* array, char* to) {
+    *to++ = '[';
+    const Cell* end = cells_ + array->link;
+    for (const Cell* element = array + 1; element < end; element = after(element)) {
+      if (element != array + 1) *to++ = ',';
+      to = write(element, to);
+      if (to == nullptr) return nullptr;
+    }
+    *to++ = ']';
+    return to;
+  }
+
+  char* write_object(const Cell* object, char* to) {
     // Members waiting to be written lie on one stack that all objects share.
     const std::size_t base = members_.size();
-    const Cell* end = cells_ + object->link;
-    for (const Cell* key = object + 1; key < end;) {
+    members_.resize(base + object->size);
+    const std::size_t count = collect(object, members_.data() + base);
+    *to++ = '{';
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i != 0) *to++ = ',';
+      const Cell* key = members_[base + i].key;
+      to = write_string(key, to);
+      *to++ = ':';
       const Cell* value = key + 1;
-      if (value != left_out_) insert(base, {prefix_of(key), key});
-      key = value->kind >= Kind::Array ? cells_ + value->link : value + 1;
+      to = value->kind == Kind::String ? write_string(value, to) : write(value, to);
+      if (to == nullptr) return nullptr;
     }
-    const std::size_t count = members_.size();
-    if (count - base > kInserted)
-      std::sort(members_.begin() + static_cast<std::ptrdiff_t>(base), members_.end(),
-                [this](const Named& left, const Named& right) { return less(left, right); });
-    put('{');
-    for (std::size_t i = base; i < count; ++i) {
-      if (i != base) put(',');
-      const Cell* key = members_[i].key;
-      write_string(key, ':');
-      if (!write(key + 1)) return false;
-    }
-    put('}');
+    *to++ = '}';
     members_.resize(base);
-    return true;
+    return to;
   }
 
-  void insert(std::size_t base, Named named) {
-    members_.push_back(named);
-    std::size_t at = members_.size() - 1;
-    if (at - base >= kInserted) return;
-    Named* members = members_.data();
-    for (; at > base && less(named, members[at - 1]); --at) members[at] = members[at - 1];
-    members[at] = named;
+  // The members to write, in order; how many there are.
+  std::size_t collect(const Cell* object, Named* members) const {
+    const Cell* end = cells_ + object->link;
+    Named* last = members;
+    for (const Cell* key = object + 1; key < end; key = after(key + 1))
+      if (key + 1 != left_out_) *last++ = {prefix_of(key), key};
+    const auto count = static_cast<std::size_t>(last - members);
+    if (count <= kInserted) sort_by_insertion(members, last);
+    else std::sort(members, last, [this](const Named& left, const Named& right) { return less(left, right); });
+    return count;
+  }
+
+  void sort_by_insertion(Named* first, Named* last) const {
+    for (Named* next = first; next != last; ++next) {
+      const Named moved = *next;
+      Named* to = next;
+      for (; to != first && less(moved, to[-1]); --to) *to = to[-1];
+      *to = moved;
+    }
   }
 
   std::uint64_t prefix_of(const Cell* key) const {
@@ -257,11 +258,14 @@ class CanonicalWriter {
   }
 
   bool less(const Named& left, const Named& right) const {
-    if (left.prefix != right.prefix) return left.prefix < right.prefix;
+    return left.prefix != right.prefix ? left.prefix < right.prefix : less_in_full(left, right);
+  }
+  [[gnu::noinline]] bool less_in_full(const Named& left, const Named& right) const {
     return utf16_less(string_in(left.key), string_in(right.key));
   }
 
   std::string& out_;
+  std::size_t used_;  // of what was in it before
   Numbers numbers_;
   const Document& document_;
   const Cell* cells_;
@@ -269,8 +273,6 @@ class CanonicalWriter {
   const char* text_;
   std::size_t text_size_;
   bool byte_order_;  // all names are ASCII as they stand: byte order is UTF-16 order
-  char* at_;         // where the next byte goes
-  char* limit_;      // of the room made so far
   std::vector<Named> members_;
 };
 

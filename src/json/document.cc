@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "json/decimal.h"
 #include "json/pointer.h"
 
@@ -34,7 +35,7 @@ Node Node::operator[](std::string_view name) const {
   const std::uint32_t end = cells[index_].link;
   for (std::uint32_t key = index_ + 1; key < end;) {
     const Document::Cell& cell = cells[key];
-    if (cell.size == name.size() && Node(document_, key).string() == name) return Node(document_, key + 1);
+    if (cell.size == name.size() && same_text(Node(document_, key).string(), name)) return Node(document_, key + 1);
     const Document::Cell& value = cells[key + 1];
     key = value.kind >= Kind::Array ? value.link : key + 2;
   }
