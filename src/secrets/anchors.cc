@@ -2,6 +2,7 @@
 #include "secrets/anchors.h"
 
 #include <algorithm>
+#include <bitset>
 #include <utility>
 
 #include "base/text.h"
@@ -33,8 +34,10 @@ constexpr std::array<double, 128> kShares = [] {
 // Which half bytes the anchors of one bucket allow, by position.
 struct Shape {
   std::array<std::uint16_t, kWindow> low{}, high{};
+  std::array<std::bitset<128>, kWindow> characters;  // without their highest bit
 
   void allow(std::size_t position, char c) {
+    characters[position].set(static_cast<unsigned char>(c) & 127);
     low[position] |= static_cast<std::uint16_t>(1u << (static_cast<unsigned char>(c) & 15));
     high[position] |= static_cast<std::uint16_t>(1u << (static_cast<unsigned char>(c) >> 4));
   }
@@ -91,12 +94,17 @@ void choose_window(Anchor& anchor) {
   for (moved.window = 1; moved.window + kWindow <= anchor.literal.size(); ++moved.window) {
     if (score(moved) < score(anchor)) anchor.window = moved.window;
   }
+}
+
+WindowBits window_bits(const Anchor& anchor) {
+  WindowBits window;
   for (std::size_t i = 0; i < kWindow && anchor.window + i < anchor.literal.size(); ++i) {
     const char c = anchor.literal[anchor.window + i];
     const std::uint32_t mask = anchor.folded && is_lower(c) ? 0xdf : 0xff;
-    anchor.window_mask |= mask << (8 * i);
-    anchor.window_bits |= (static_cast<unsigned char>(c) & mask) << (8 * i);
+    window.mask |= mask << (8 * i);
+    window.bits |= (static_cast<unsigned char>(c) & mask) << (8 * i);
   }
+  return window;
 }
 
 std::vector<Anchor> all_anchors() {
@@ -164,11 +172,16 @@ Tables::Tables() {
         if (shape.low[position] >> half & 1) low[position][half] |= bit;
         if (shape.high[position] >> half & 1) high[position][half] |= bit;
       }
+      for (std::size_t c = 0; c < 128; ++c) {
+        if (shape.characters[position][c]) by_character[position][c] |= bit;
+      }
     }
+    const WindowBits window = window_bits(all[i]);
     anchors[bucket_of[i]].push_back(all[i]);
+    windows[bucket_of[i]].push_back(window);
     for (const std::size_t side : {0, 1}) {
-      const std::uint32_t mask = all[i].window_mask >> (16 * side) & 0xffff;
-      const std::uint32_t bits = all[i].window_bits >> (16 * side) & 0xffff;
+      const std::uint32_t mask = window.mask >> (16 * side) & 0xffff;
+      const std::uint32_t bits = window.bits >> (16 * side) & 0xffff;
       // Every pair that differs from the literal only in bits the literal leaves open.
       const std::uint32_t open = ~mask & 0xffff;
       std::uint32_t choice = 0;

@@ -31,15 +31,26 @@ struct Anchor {
   bool folded;
   Tail tail;
   std::size_t tail_length;
-  std::size_t window = 0;         // where in the literal its window begins
-  std::uint32_t window_mask = 0;  // the bits of the window that the literal fixes, and what they are
-  std::uint32_t window_bits = 0;
+  std::size_t window = 0;  // where in the literal its window begins
+};
+
+// The bits of a window that its literal fixes, and what they are.
+struct WindowBits {
+  std::uint32_t mask = 0;
+  std::uint32_t bits = 0;
+
+  bool fit(std::uint32_t window) const { return (window & mask) == bits; }
 };
 
 struct Tables {
   alignas(16) std::uint8_t low[kWindow][16] = {};
   alignas(16) std::uint8_t high[kWindow][16] = {};
+  // The same by whole characters, for machines that can look up so many at once. The highest bit of a byte does not count:
+  // a place in a window takes ASCII only or everything.
+  alignas(64) std::uint8_t by_character[kWindow][128] = {};
   std::array<std::vector<Anchor>, kBuckets> anchors;
+  std::array<std::vector<WindowBits>, kBuckets>
+      windows;  // of the anchors, close together: most are looked at for nothing
   // Which buckets know the two characters of a window's first and of its second half: exact where half bytes are not.
   std::array<std::array<std::uint8_t, 65536>, 2> pairs = {};
 

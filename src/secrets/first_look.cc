@@ -12,6 +12,7 @@
 #endif
 
 #include "base/check.h"
+#include "base/kernel.h"
 #include "secrets/anchors.h"
 #include "secrets/assignment.h"
 #include "secrets/characters.h"
@@ -29,7 +30,8 @@ static_assert(kHalfBlock == kRunLengthMin, "so that a run meets the start of a h
 // goes on, notes which patterns to try, and keeps what needs no pattern.
 class Scan {
  public:
-  Scan(std::string_view text, Reading reading) : text_(text), reading_(reading) {}
+  Scan(std::string_view text, Reading reading, SteppedSha256* meanwhile = nullptr)
+      : text_(text), reading_(reading), meanwhile_(meanwhile) {}
 
   bool run();  // true if stopped
 
@@ -38,12 +40,15 @@ class Scan {
  private:
   bool run_portable();
   bool run_avx2();
+  bool run_avx512();
 
   bool candidate(std::size_t at, unsigned buckets, std::uint32_t window);
   bool confirm(const Anchor& anchor, std::size_t at);
   bool follows_url(std::size_t at) const;
   bool names_scheme(std::size_t at) const;
   bool long_run(std::size_t at);
+  bool meets_run(std::size_t at, std::uint32_t dense);
+  bool meets_anchor(std::size_t at, const char* block, const std::uint8_t* buckets, std::uint64_t some);
 
   // One more thing that counts: true if that is enough.
   bool found(std::size_t rule, Place place) {
@@ -55,7 +60,9 @@ class Scan {
   const Tables& table_ = tables();
   std::string_view text_;
   Reading reading_;
-  std::size_t run_end_ = 0;  // runs before this were judged
+  SteppedSha256* meanwhile_;
+  std::size_t run_end_ = 0;       // runs before this were judged
+  std::size_t dense_before_ = 0;  // dense characters right before the half block that comes next
   std::uint64_t pattern_rules_ = 0;
   std::vector<Finding> findings_;
 };
@@ -69,11 +76,12 @@ std::uint32_t load_window(const char* at) {
 
 bool Scan::candidate(std::size_t at, unsigned buckets, std::uint32_t window) {
   for (; buckets != 0; buckets &= buckets - 1) {
-    for (const Anchor& anchor : table_.anchors[static_cast<std::size_t>(std::countr_zero(buckets))]) {
-      if ((window & anchor.window_mask) == anchor.window_bits && at >= anchor.window &&
-          confirm(anchor, at - anchor.window)) {
-        return true;
-      }
+    const auto bucket = static_cast<std::size_t>(std::countr_zero(buckets));
+    const std::vector<WindowBits>& windows = table_.windows[bucket];
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      if (!windows[i].fit(window)) continue;
+      const Anchor& anchor = table_.anchors[bucket][i];
+      if (at >= anchor.window && confirm(anchor, at - anchor.window)) return true;
     }
   }
   return false;
@@ -167,6 +175,47 @@ bool Scan::run_portable() {
 
 #if defined(__x86_64__)
 
+// The three that follow are inlined into the loops below, and so compiled for the instructions of each.
+
+// Narrows down the buckets found in a block and tries what is left.
+[[gnu::always_inline]] inline bool Scan::meets_anchor(std::size_t at, const char* block, const std::uint8_t* buckets,
+                                                      std::uint64_t some) {
+  for (; some != 0; some &= some - 1) {
+    const auto place = static_cast<std::size_t>(std::countr_zero(some));
+    const std::uint32_t window = load_window(block + place);
+    const unsigned left = table_.narrowed(buckets[place], window);
+    if (left != 0 && candidate(at + place, left, window)) return true;
+  }
+  return false;
+}
+
+// `dense` marks at least the characters of runs in the half block at `at`. A run of 32 fills one or crosses into the next.
+[[gnu::always_inline]] inline bool Scan::meets_run(std::size_t at, std::uint32_t dense) {
+  const auto first = static_cast<std::size_t>(std::countr_one(dense));
+  if (dense_before_ + first >= kRunLengthMin && at < text_.size() && long_run(at)) return true;
+  dense_before_ = first == kHalfBlock ? dense_before_ + kHalfBlock : static_cast<std::size_t>(std::countl_one(dense));
+  return false;
+}
+
+// The blocks of a text. The last ones are read from a copy, with zeros behind the text: no anchor and no run has a zero
+// in it.
+class Blocks {
+ public:
+  [[gnu::always_inline]] explicit Blocks(std::string_view text)
+      : text_(text), whole_(text.size() < kBlock + kWindow ? 0 : (text.size() - kWindow) / kBlock * kBlock) {
+    CHECK(text.size() - whole_ < kBlock + kWindow);
+    if (whole_ < text.size()) std::memcpy(last_, text.data() + whole_, text.size() - whole_);
+  }
+  [[gnu::always_inline]] const char* at(std::size_t place) const {
+    return place < whole_ ? text_.data() + place : last_ + (place - whole_);
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t whole_;
+  char last_[2 * kBlock + kWindow] = {};
+};
+
 __attribute__((target("avx2,bmi,lzcnt"))) bool Scan::run_avx2() {
   __m256i low[kWindow], high[kWindow];
   for (std::size_t position = 0; position < kWindow; ++position) {
@@ -177,15 +226,9 @@ __attribute__((target("avx2,bmi,lzcnt"))) bool Scan::run_avx2() {
   const __m256i half = _mm256_set1_epi8(15);
   const __m256i below_run = _mm256_set1_epi8('+' - 1);
 
-  // The last blocks are read from a copy, with zeros behind the text: no anchor and no run has a zero in it.
-  char last[2 * kBlock + kWindow] = {};
-  const std::size_t whole = text_.size() < kBlock + kWindow ? 0 : (text_.size() - kWindow) / kBlock * kBlock;
-  CHECK(text_.size() - whole < kBlock + kWindow);
-  if (whole < text_.size()) std::memcpy(last, text_.data() + whole, text_.size() - whole);
-
-  std::size_t dense_before = 0;  // dense characters right before the half block
+  const Blocks blocks(text_);
   for (std::size_t at = 0; at < text_.size(); at += kBlock) {
-    const char* block = at < whole ? text_.data() + at : last + (at - whole);
+    const char* block = blocks.at(at);
     alignas(32) std::uint8_t bits[kBlock];
     std::uint64_t some = 0;
     for (std::size_t start = 0; start < kBlock; start += kHalfBlock) {
@@ -201,36 +244,65 @@ __attribute__((target("avx2,bmi,lzcnt"))) bool Scan::run_avx2() {
       const __m256i none = _mm256_cmpeq_epi8(buckets, _mm256_setzero_si256());
       some |= std::uint64_t{~static_cast<std::uint32_t>(_mm256_movemask_epi8(none))} << start;
     }
-    for (; some != 0; some &= some - 1) {
-      const auto place = static_cast<std::size_t>(std::countr_zero(some));
-      const std::uint32_t window = load_window(block + place);
-      const unsigned left = table_.narrowed(bits[place], window);
-      if (left != 0 && candidate(at + place, left, window)) return true;
-    }
-    // No character of a run is below `+`; blanks and quotes are. A run of 32 fills a half block or crosses into the
-    // next.
+    if (meets_anchor(at, block, bits, some)) return true;
+    // No character of a run is below `+`; blanks and quotes are.
     for (std::size_t start = 0; start < kBlock; start += kHalfBlock) {
       const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + start));
       const auto dense = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(bytes, below_run)));
-      const auto first = static_cast<std::size_t>(std::countr_one(dense));
-      if (dense_before + first >= kRunLengthMin && at + start < text_.size() && long_run(at + start)) return true;
-      dense_before = first == kHalfBlock ? dense_before + kHalfBlock : static_cast<std::size_t>(std::countl_one(dense));
+      if (meets_run(at + start, dense)) return true;
     }
   }
   return false;
 }
 
-bool Scan::run() {
-  static const bool has_avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("lzcnt");
-  return has_avx2 ? run_avx2() : run_portable();
+// The same with whole characters instead of half bytes: half the lookups for twice the bytes, and fewer false alarms.
+__attribute__((target("avx512f,avx512bw,avx512vbmi,bmi,lzcnt"))) bool Scan::run_avx512() {
+  __m512i first[kWindow], second[kWindow];  // of the tables' halves
+  for (std::size_t position = 0; position < kWindow; ++position) {
+    first[position] = _mm512_load_si512(table_.by_character[position]);
+    second[position] = _mm512_load_si512(table_.by_character[position] + 64);
+  }
+  const __m512i first_of_run = _mm512_loadu_si512(kRun.data()), second_of_run = _mm512_loadu_si512(kRun.data() + 64);
+
+  const Blocks blocks(text_);
+  for (std::size_t at = 0; at < text_.size(); at += kBlock) {
+    if (meanwhile_ != nullptr) meanwhile_->step();
+    const char* block = blocks.at(at);
+    const __m512i bytes = _mm512_loadu_si512(block);
+    __m512i buckets = _mm512_permutex2var_epi8(first[0], bytes, second[0]);
+    for (std::size_t position = 1; position < kWindow; ++position) {
+      const __m512i moved = _mm512_loadu_si512(block + position);
+      buckets = _mm512_and_si512(buckets, _mm512_permutex2var_epi8(first[position], moved, second[position]));
+    }
+    if (const std::uint64_t some = _mm512_test_epi8_mask(buckets, buckets); some != 0) {
+      alignas(64) std::uint8_t bits[kBlock];
+      _mm512_store_si512(bits, buckets);
+      if (meets_anchor(at, block, bits, some)) return true;
+    }
+    const __m512i in_run = _mm512_permutex2var_epi8(first_of_run, bytes, second_of_run);
+    const std::uint64_t dense = _mm512_test_epi8_mask(in_run, in_run) & ~_mm512_movepi8_mask(bytes);
+    if (meets_run(at, static_cast<std::uint32_t>(dense)) ||
+        meets_run(at + kHalfBlock, static_cast<std::uint32_t>(dense >> kHalfBlock)))
+      return true;
+  }
+  return false;
 }
 
 #else
 
-bool Scan::run() { return run_portable(); }
+bool Scan::run_avx2() { CHECK(false); }
+bool Scan::run_avx512() { CHECK(false); }
 
 #endif
+
+bool Scan::run() {
+  switch (best_kernel()) {
+    case Kernel::Portable: return run_portable();
+    case Kernel::Avx2: return run_avx2();
+    case Kernel::Avx512: return run_avx512();
+  }
+  CHECK(false);
+}
 
 }  // namespace
 
@@ -240,6 +312,8 @@ FirstLook first_look(std::string_view text) {
   return std::move(scan).seen();
 }
 
-bool may_hold_secret(std::string_view text) { return Scan(text, Reading::Document).run(); }
+bool may_hold_secret(std::string_view text, SteppedSha256* meanwhile) {
+  return Scan(text, Reading::Document, meanwhile).run();
+}
 
 }  // namespace baton::secrets

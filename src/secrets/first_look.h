@@ -2,7 +2,7 @@
 // Inside the detector: the vectorised pass over a text that finds what is worth a full look. may_hold_secret(), in
 // secrets/detector.h, is the same pass over a document and stands beside it.
 //
-// The pass uses AVX2 where the machine has it and gives the same answer where not.
+// The pass has a kernel for each level of base/kernel.h.
 #pragma once
 
 #include <cstdint>
