@@ -8,30 +8,21 @@
 
 namespace baton::uaix {
 
-namespace {
-
-std::optional<Sha256> digest(json::Node packet) {
+std::optional<std::string_view> sealed_bytes(json::Node packet) {
   thread_local std::string buffer;  // a packet is some kilobytes: the room is made once
   buffer.clear();
   if (!json::append_canonical(buffer, packet, json::Numbers::Rfc8785, packet["integrity"]["checksum"]))
     return std::nullopt;
-  return sha256(buffer);
+  return buffer;
 }
-
-}  // namespace
 
 std::optional<std::string> checksum(json::Node packet) {
-  const auto computed = digest(packet);
-  return computed ? std::optional("sha256:" + hex(*computed)) : std::nullopt;
+  const auto bytes = sealed_bytes(packet);
+  return bytes ? std::optional("sha256:" + sha256_hex(*bytes)) : std::nullopt;
 }
 
-std::optional<bool> is_checksum_of(json::Node packet, std::string_view stated) {
-  const auto computed = digest(packet);
-  if (!computed) return std::nullopt;
-  stated.remove_prefix(std::string_view("sha256:").size());
-  for (std::size_t i = 0; i < computed->size(); ++i)
-    if (hex_value(stated[2 * i]) * 16 + hex_value(stated[2 * i + 1]) != (*computed)[i]) return false;
-  return true;
+bool states(std::string_view stated, const Sha256& hash) {
+  return stated.substr(std::string_view("sha256:").size()) == hex(hash);
 }
 
 std::optional<std::string> replay_digest(json::Node packet) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/sha256.h"
 #include "base/time.h"
 #include "diagnostics/diagnostic.h"
 #include "handoff/handoff.h"
@@ -48,8 +49,10 @@ Checked check(std::string_view text, const Options& options);
 // `sha256:` and the hash of the packet's canonical form without integrity.checksum; nothing when it has none (a number
 // beyond doubles).
 std::optional<std::string> checksum(json::Node packet);
-// Is `stated`, of that form, the packet's checksum? Nothing when it has none.
-std::optional<bool> is_checksum_of(json::Node packet, std::string_view stated);
+// The bytes that hash is of. The view holds until this thread asks for a checksum again.
+std::optional<std::string_view> sealed_bytes(json::Node packet);
+// Does `stated`, of that form, state this hash?
+bool states(std::string_view stated, const Sha256& hash);
 
 // The digest that tells a retry from a replay: also without delivery.retry_count and delivery.lifecycle.
 std::optional<std::string> replay_digest(json::Node packet);

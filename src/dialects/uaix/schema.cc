@@ -3,8 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/check.h"
+#include "base/kernel.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -17,12 +24,14 @@ namespace {
 
 // What a byte may be part of: one look at a table instead of a row of comparisons.
 enum Class : std::uint8_t {
-  kIdByte = 1,       // letters, digits, `.`, `_`, `-`
-  kAlnum = 2,        // letters, digits
-  kSlugRun = 4,      // lower-case letters, digits
-  kUriByte = 8,      // what a URI may hold
-  kSchemeByte = 16,  // what its scheme may hold
-  kModelByte = 32,   // letters, digits, `.`, `_`, `:`, `/`, `-`
+  kIdByte = 1,        // letters, digits, `.`, `_`, `-`
+  kAlnum = 2,         // letters, digits
+  kSlugRun = 4,       // lower-case letters, digits
+  kUriByte = 8,       // what a URI may hold
+  kSchemeByte = 16,   // what its scheme may hold
+  kModelByte = 32,    // letters, digits, `.`, `_`, `:`, `/`, `-`
+  kSlugJoint = 64,    // `.`, `-`
+  kPartyJoint = 128,  // `.`, `_`, `-`
 };
 constexpr std::array<std::uint8_t, 256> kClasses = [] {
   std::array<std::uint8_t, 256> out{};
@@ -32,7 +41,8 @@ constexpr std::array<std::uint8_t, 256> kClasses = [] {
     std::uint8_t bits = in("<>\"{}|\\^`") ? 0 : kUriByte;
     if (is_alphanumeric(c)) bits |= kAlnum | kIdByte | kSchemeByte | kModelByte;
     if (is_lower(c) || is_digit(c)) bits |= kSlugRun;
-    if (in("._-")) bits |= kIdByte;
+    if (in("._-")) bits |= kIdByte | kPartyJoint;
+    if (in(".-")) bits |= kSlugJoint;
     if (in("+.-")) bits |= kSchemeByte;
     if (in("._:/-")) bits |= kModelByte;
     out[static_cast<std::size_t>(i)] = bits;
@@ -40,10 +50,33 @@ constexpr std::array<std::uint8_t, 256> kClasses = [] {
   return out;
 }();
 inline bool is_in(char c, std::uint8_t classes) { return (kClasses[static_cast<unsigned char>(c)] & classes) != 0; }
+
+// Where in a text of at most 64 bytes the classes are: a bit for each byte.
+constexpr std::size_t kBitsMax = 64;
+#if defined(__x86_64__)
+[[gnu::target("avx512f,avx512bw,avx512vbmi")]] std::uint64_t bits_avx512(std::string_view text, std::uint8_t classes) {
+  const __mmask64 there = text.empty() ? 0 : ~std::uint64_t{0} >> (kBitsMax - text.size());
+  const __m512i bytes = _mm512_maskz_loadu_epi8(there, text.data());
+  const __m512i all =
+      _mm512_permutex2var_epi8(_mm512_loadu_si512(kClasses.data()), bytes, _mm512_loadu_si512(kClasses.data() + 64));
+  const __mmask64 ascii = _mm512_mask_cmpge_epi8_mask(there, bytes, _mm512_setzero_si512());
+  return _mm512_mask_test_epi8_mask(ascii, all, _mm512_set1_epi8(static_cast<char>(classes)));
+}
+#else
+std::uint64_t bits_avx512(std::string_view, std::uint8_t) { CHECK(false); }
+#endif
+
+inline std::uint64_t bits_in(std::string_view text, std::uint8_t classes) {
+  if (best_kernel() == Kernel::Avx512) return bits_avx512(text, classes);
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) bits |= std::uint64_t{is_in(text[i], classes)} << i;
+  return bits;
+}
+
 inline bool all_in(std::string_view text, std::uint8_t classes) {
-  for (const char c : text)
-    if (!is_in(c, classes)) return false;
-  return true;
+  for (; text.size() > kBitsMax; text.remove_prefix(kBitsMax))
+    if (~bits_in(text.substr(0, kBitsMax), classes) != 0) return false;
+  return static_cast<std::size_t>(std::popcount(bits_in(text, classes))) == text.size();
 }
 
 // PREFIX then `[A-Za-z0-9][A-Za-z0-9._-]{2,122}`.
@@ -64,22 +97,25 @@ bool is_turn_id(std::string_view text) {
          std::all_of(text.begin() + 5, text.end(), is_digit);
 }
 
-// Runs of lower-case letters and digits joined by single characters of `joints`.
-bool is_joined(std::string_view text, std::string_view joints) {
+// Runs of lower-case letters and digits joined by single characters of the class `joint`.
+bool is_joined(std::string_view text, std::uint8_t joint) {
   bool after_run = false;
-  for (const char c : text) {
-    if (is_in(c, kSlugRun)) after_run = true;
-    else if (after_run && joints.find(c) != std::string_view::npos) after_run = false;
-    else return false;
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.size(), kBitsMax);
+    const std::string_view part = text.substr(0, size);
+    text.remove_prefix(size);
+    const std::uint64_t run = bits_in(part, kSlugRun), other = ~run << (kBitsMax - size) >> (kBitsMax - size);
+    if (bits_in(part, joint) != other || (other & ~(run << 1 | std::uint64_t{after_run})) != 0) return false;
+    after_run = (run >> (size - 1) & 1) != 0;
   }
   return after_run;
 }
-bool is_slug(std::string_view text) { return is_joined(text, ".-"); }
+bool is_slug(std::string_view text) { return is_joined(text, kSlugJoint); }
 
 bool is_party_id(std::string_view text) {
   if (text.size() > 128) return false;
   for (const std::string_view prefix : {"agt_", "hum_", "team_", "svc_"})
-    if (text.starts_with(prefix)) return is_joined(text.substr(prefix.size()), "._-");
+    if (text.starts_with(prefix)) return is_joined(text.substr(prefix.size()), kPartyJoint);
   return false;
 }
 
@@ -399,21 +435,6 @@ std::string_view type_words(Type type) {
   return "";
 }
 
-bool has_type(json::Node node, Type type) {
-  switch (type) {
-    case Type::String: return node.is_string();
-    case Type::Integer: return node.is_number() && json::is_integer(node.number_text());
-    case Type::Number: return node.is_number();
-    case Type::Boolean: return node.is_boolean();
-    case Type::Object:
-    case Type::AnyObject: return node.is_object();
-    case Type::Strings:
-    case Type::Objects: return node.is_array();
-    case Type::Any: return true;
-  }
-  return false;
-}
-
 std::string list_words(std::span<const Words> values) {
   std::string out;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -423,33 +444,53 @@ std::string list_words(std::span<const Words> values) {
   return out;
 }
 
+// What is said when something is wrong is kept out of line: nearly nothing is, and the walk stays short.
 class ObjectCheck {
  public:
-  ObjectCheck(const ObjectRule& rule, std::vector<Diagnostic>& out) : rule_(rule), out_(out) {}
+  ObjectCheck(const ObjectRule& rule, std::vector<Diagnostic>& out, SteppedSha256* meanwhile)
+      : rule_(rule), out_(out), meanwhile_(meanwhile) {}
 
   void run(json::Node object) {
     if (full()) return;
     std::uint32_t seen = 0;
-    static_assert(std::size(kDeliveryMembers) <= 32);
-    std::size_t expected = 0;  // members mostly come in the table's order: look there first
+    std::size_t expected = 0;
     for (const json::Member member : object.members()) {
-      const std::string_view name = member.name();
-      std::size_t index = expected;
-      if (index >= rule_.members.size() || rule_.members[index].name != name) {
-        for (index = 0; index < rule_.members.size() && rule_.members[index].name != name;) ++index;
-      }
+      if (meanwhile_ != nullptr) meanwhile_->step();
+      const std::size_t index = find(member.name(), expected);
       if (full()) return;
       if (index == rule_.members.size()) {
-        out_.push_back(report(Code::UAIX_FIELD_UNDECLARED, place_of(member.value), {{"field", name}}));
+        undeclared(member);
         continue;
       }
       expected = index + 1;
       seen |= 1u << index;
       check_value(member.value, rule_.members[index]);
     }
+    if ((rule_.required & ~seen) != 0) missing(object, rule_.required & ~seen);
+  }
+
+ private:
+  bool full() const { return out_.size() >= limits::kDiagnosticsMax; }
+
+  // Which member of the table has that name; their number if none has. Members mostly come in the table's order, some left
+  // out: it is looked for from `expected` on first.
+  std::size_t find(std::string_view name, std::size_t expected) const {
+    const std::span<const MemberRule> members = rule_.members;
+    for (std::size_t i = expected; i < members.size(); ++i)
+      if (same_text(members[i].name, name)) return i;
+    for (std::size_t i = 0; i < expected; ++i)
+      if (same_text(members[i].name, name)) return i;
+    return members.size();
+  }
+
+  [[gnu::noinline]] void undeclared(json::Member member) {
+    out_.push_back(report(Code::UAIX_FIELD_UNDECLARED, place_of(member.value), {{"field", member.name()}}));
+  }
+
+  [[gnu::noinline]] void missing(json::Node object, std::uint32_t absent) {
     for (std::size_t i = 0; i < rule_.members.size(); ++i) {
       const MemberRule& rule = rule_.members[i];
-      if (!rule.required || (seen & (1u << i)) != 0) continue;
+      if ((absent & (1u << i)) == 0) continue;
       const Place place = place_of_absent(object, rule.name);
       if (rule_.is_party) {
         out_.push_back(report(Code::UAIX_IDENTITY_MALFORMED, place,
@@ -459,9 +500,6 @@ class ObjectCheck {
       }
     }
   }
-
- private:
-  bool full() const { return out_.size() >= limits::kDiagnosticsMax; }
 
   // Everything wrong with a member of source or target is the same code; elsewhere the code says what is wrong.
   void add(Code code, json::Node node, std::string problem, std::initializer_list<Argument> arguments) {
@@ -473,7 +511,12 @@ class ObjectCheck {
     }
   }
 
-  void wrong_type(json::Node node, const MemberRule& rule) {
+  [[gnu::noinline]] void wrong_type(json::Node node, const MemberRule& rule) {
+    if (node.is_null() && rule.nullable) return;
+    if (node.is_null() && rule.missing == Code::UAIX_FALLBACK_MISSING) {
+      out_.push_back(report(rule.missing, place_of(node)));
+      return;
+    }
     const std::string_view kind = json::kind_name(node.kind());
     Code code = rule.malformed_type ? rule.malformed : Code::UAIX_FIELD_TYPE;
     if (rule.object != nullptr && rule.object->is_party) code = Code::UAIX_IDENTITY_MALFORMED;
@@ -482,52 +525,83 @@ class ObjectCheck {
   }
 
   void check_value(json::Node node, const MemberRule& rule) {
-    if (node.is_null() && rule.nullable) return;
-    if (!has_type(node, rule.type)) {
-      if (node.is_null() && rule.missing == Code::UAIX_FALLBACK_MISSING)
-        out_.push_back(report(rule.missing, place_of(node)));
-      else wrong_type(node, rule);
-      return;
-    }
+    const json::Kind kind = node.kind();
     switch (rule.type) {
-      case Type::String: check_string(node, rule); break;
+      case Type::String:
+        if (kind == json::Kind::String) return check_string(node, rule);
+        break;
       case Type::Integer:
-      case Type::Number: check_range(node, rule); break;
-      case Type::Object: check_object(node, *rule.object, out_); break;
-      case Type::Strings:
-      case Type::Objects: check_list(node, rule); break;
+        if (kind == json::Kind::Number && json::is_integer(node.number_text())) return check_range(node, rule);
+        break;
+      case Type::Number:
+        if (kind == json::Kind::Number) return check_range(node, rule);
+        break;
       case Type::Boolean:
+        if (kind == json::Kind::Boolean) return;
+        break;
+      case Type::Object:
+        if (kind == json::Kind::Object) return check_object(node, *rule.object, out_, meanwhile_);
+        break;
       case Type::AnyObject:
-      case Type::Any: break;
+        if (kind == json::Kind::Object) return;
+        break;
+      case Type::Strings:
+      case Type::Objects:
+        if (kind == json::Kind::Array) return check_list(node, rule);
+        break;
+      case Type::Any: return;
     }
+    wrong_type(node, rule);
   }
 
   void check_string(json::Node node, const MemberRule& rule) {
     const std::string_view value = node.string();
-    if (rule.matches != nullptr && !rule.matches(value)) {
-      add(rule.malformed, node, "not " + std::string(rule.expected), {{"expected", rule.expected}});
-    } else if (!rule.values.empty() && std::find(rule.values.begin(), rule.values.end(), value) == rule.values.end()) {
-      const std::string expected = list_words(rule.values);
-      add(Code::UAIX_FIELD_ENUM, node, "not " + expected, {{"value", value}, {"expected", expected}});
-    } else if (rule.min > 0 && is_blank_text(value)) {
-      if (rule.missing == Code::UAIX_FALLBACK_MISSING) out_.push_back(report(rule.missing, place_of(node)));
-      else add(Code::UAIX_FIELD_LENGTH, node, "the text is blank", {});
-    } else if (rule.max > 0 && value.size() > static_cast<std::size_t>(rule.max) &&
-               count_characters(value) > static_cast<std::size_t>(rule.max)) {
-      add(Code::UAIX_FIELD_LENGTH, node,
-          "the text has " + std::to_string(count_characters(value)) + " characters, at most " +
-              std::to_string(rule.max) + " are taken",
-          {});
-    }
+    if (rule.matches != nullptr && !rule.matches(value)) wrong_format(node, rule);
+    else if (!rule.values.empty() && !is_one_of(rule.values, value)) wrong_value(node, rule);
+    else if (rule.min > 0 && is_blank_text(value)) blank(node, rule);
+    else if (rule.max > 0 && value.size() > static_cast<std::size_t>(rule.max) &&
+             count_characters(value) > static_cast<std::size_t>(rule.max))
+      too_long(node, rule);
+  }
+
+  static bool is_one_of(std::span<const Words> words, std::string_view value) {
+    for (const Words word : words)
+      if (same_text(word, value)) return true;
+    return false;
+  }
+
+  [[gnu::noinline]] void wrong_format(json::Node node, const MemberRule& rule) {
+    add(rule.malformed, node, "not " + std::string(rule.expected), {{"expected", rule.expected}});
+  }
+
+  [[gnu::noinline]] void wrong_value(json::Node node, const MemberRule& rule) {
+    const std::string expected = list_words(rule.values);
+    add(Code::UAIX_FIELD_ENUM, node, "not " + expected, {{"value", node.string()}, {"expected", expected}});
+  }
+
+  [[gnu::noinline]] void blank(json::Node node, const MemberRule& rule) {
+    if (rule.missing == Code::UAIX_FALLBACK_MISSING) out_.push_back(report(rule.missing, place_of(node)));
+    else add(Code::UAIX_FIELD_LENGTH, node, "the text is blank", {});
+  }
+
+  [[gnu::noinline]] void too_long(json::Node node, const MemberRule& rule) {
+    add(Code::UAIX_FIELD_LENGTH, node,
+        "the text has " + std::to_string(count_characters(node.string())) + " characters, at most " +
+            std::to_string(rule.max) + " are taken",
+        {});
   }
 
   void check_range(json::Node node, const MemberRule& rule) {
     std::int64_t small = 0;
     if (const std::string_view text = node.number_text();
+        text.size() < 18 &&
         std::from_chars(text.data(), text.data() + text.size(), small).ptr == text.data() + text.size() &&
-        text.size() < 18) {
-      if (small >= rule.min && small <= rule.max) return;
-    }
+        small >= rule.min && small <= rule.max)
+      return;
+    check_exact_range(node, rule);
+  }
+
+  [[gnu::noinline]] void check_exact_range(json::Node node, const MemberRule& rule) {
     const json::Decimal value = json::Decimal::from_number(node.number_text());
     if (value >= json::Decimal(rule.min) && value <= json::Decimal(rule.max)) return;
     const std::string expected = std::to_string(rule.min) + " to " + std::to_string(rule.max);
@@ -535,24 +609,32 @@ class ObjectCheck {
   }
 
   void check_list(json::Node node, const MemberRule& rule) {
-    if (node.size() > static_cast<std::size_t>(rule.max))
-      add(Code::UAIX_FIELD_LENGTH, node,
-          "the list has " + std::to_string(node.size()) + " items, at most " + std::to_string(rule.max) + " are taken",
-          {});
+    if (node.size() > static_cast<std::size_t>(rule.max)) too_many(node, rule);
     std::size_t left = static_cast<std::size_t>(rule.max);  // what is beyond the limit is not looked at one by one
     for (const json::Node item : node.elements()) {
       if (left-- == 0) break;
       if (rule.type == Type::Objects) {
-        if (item.is_object()) check_object(item, *rule.object, out_);
-        else add(Code::UAIX_FIELD_TYPE, item, "", {{"kind", json::kind_name(item.kind())}, {"expected", "an object"}});
+        if (item.is_object()) check_object(item, *rule.object, out_, meanwhile_);
+        else wrong_item(item, "an object");
       } else if (!item.is_string()) {
-        add(Code::UAIX_FIELD_TYPE, item, "", {{"kind", json::kind_name(item.kind())}, {"expected", "a string"}});
+        wrong_item(item, "a string");
       }
     }
   }
 
+  [[gnu::noinline]] void too_many(json::Node node, const MemberRule& rule) {
+    add(Code::UAIX_FIELD_LENGTH, node,
+        "the list has " + std::to_string(node.size()) + " items, at most " + std::to_string(rule.max) + " are taken",
+        {});
+  }
+
+  [[gnu::noinline]] void wrong_item(json::Node item, std::string_view expected) {
+    add(Code::UAIX_FIELD_TYPE, item, "", {{"kind", json::kind_name(item.kind())}, {"expected", expected}});
+  }
+
   const ObjectRule& rule_;
   std::vector<Diagnostic>& out_;
+  SteppedSha256* meanwhile_;
 };
 
 }  // namespace
@@ -565,8 +647,8 @@ const ObjectRule* body_rule(std::string_view profile) {
   return nullptr;
 }
 
-void check_object(json::Node object, const ObjectRule& rule, std::vector<Diagnostic>& out) {
-  ObjectCheck(rule, out).run(object);
+void check_object(json::Node object, const ObjectRule& rule, std::vector<Diagnostic>& out, SteppedSha256* meanwhile) {
+  ObjectCheck(rule, out, meanwhile).run(object);
 }
 
 }  // namespace baton::uaix

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/stepped_sha256.h"
 #include "diagnostics/diagnostic.h"
 
 namespace baton::uaix {
@@ -33,7 +34,14 @@ struct MemberRule {
 
 struct ObjectRule {
   std::span<const MemberRule> members;
-  bool is_party = false;  // source and target: whatever is wrong with a member is one code
+  bool is_party = false;       // source and target: whatever is wrong with a member is one code
+  std::uint32_t required = 0;  // a bit for each member that is
+
+  template <std::size_t kCount>
+  constexpr ObjectRule(const MemberRule (&table)[kCount], bool party = false) : members(table), is_party(party) {
+    static_assert(kCount <= 32);
+    for (std::size_t i = 0; i < kCount; ++i) required |= table[i].required ? 1u << i : 0u;
+  }
 };
 
 const ObjectRule& envelope_rule();
@@ -41,6 +49,8 @@ const ObjectRule& envelope_rule();
 const ObjectRule* body_rule(std::string_view profile);
 
 // Checks an object against its rule, everything in it too. The body is not entered: its rule depends on the profile.
-void check_object(json::Node object, const ObjectRule& rule, std::vector<Diagnostic>& out);
+// `meanwhile` goes a step on with each member.
+void check_object(json::Node object, const ObjectRule& rule, std::vector<Diagnostic>& out,
+                  SteppedSha256* meanwhile = nullptr);
 
 }  // namespace baton::uaix

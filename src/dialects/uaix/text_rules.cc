@@ -10,17 +10,21 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "base/check.h"
+#include "base/kernel.h"
 #include "base/text.h"
 
 namespace baton::uaix {
 namespace {
 
-// Compatibility forms, case and zero-width characters taken away.
-std::string folded(std::string_view text) {
-  if (is_ascii(text)) return to_lower_ascii(text);
+bool is_ascii_byte(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+// Compatibility forms, case and zero-width characters taken away, of a text that is not all ASCII.
+std::string folded_by_unicode(std::string_view text) {
   utf8proc_uint8_t* out = nullptr;
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
                                                       UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
@@ -30,6 +34,23 @@ std::string folded(std::string_view text) {
   std::string result(reinterpret_cast<const char*>(out), static_cast<std::size_t>(size));
   std::free(out);
   return result;
+}
+
+// Only what is beyond ASCII, with the character before it, which it may be composed with, needs Unicode's tables: nothing is
+// composed with an ASCII character that comes after it.
+std::string folded(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t beyond = at;
+    while (beyond < text.size() && is_ascii_byte(text[beyond])) ++beyond;
+    if (beyond == text.size()) return out += to_lower_ascii(text.substr(at));
+    const std::size_t start = std::max(at, beyond - std::min<std::size_t>(beyond, 1));
+    out += to_lower_ascii(text.substr(at, start - at));
+    while (beyond < text.size() && !is_ascii_byte(text[beyond])) ++beyond;
+    out += folded_by_unicode(text.substr(start, beyond - start));
+    at = beyond;
+  }
+  return out;
 }
 
 // Split at line ends, and at `.` `!` `?` that end a word: the point of "uaix.org" does not.
@@ -84,9 +105,35 @@ bool near(std::string_view text, const std::vector<Span>& left, const std::vecto
 
 constexpr char kNegators[] = R"(\b(?:not|never|cannot|no|nor|neither|none|without)\b|n['’]t\b)";
 
-// The words that every manner of unattended execution has one of.
+// Has the text `tt`, `tho`, `kg` or `cr`, in either case? Sixteen bytes at a time, whatever the machine.
+bool holds_part_of_manner(std::string_view text) {
+  using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+  Bytes any{};
+  const auto look = [&any](const char* at) {
+    Bytes first, second, third;
+    std::memcpy(&first, at, sizeof first);
+    std::memcpy(&second, at + 1, sizeof second);
+    std::memcpy(&third, at + 2, sizeof third);
+    first |= 0x20;
+    second |= 0x20;
+    third |= 0x20;
+    any |= static_cast<Bytes>(((first == 't') & ((second == 't') | ((second == 'h') & (third == 'o')))) |
+                              ((first == 'k') & (second == 'g')) | ((first == 'c') & (second == 'r')));
+  };
+  std::size_t at = 0;
+  for (; at + 18 <= text.size(); at += 16) look(text.data() + at);
+  char last[18] = {};  // what is left is shorter than that
+  std::memcpy(last, text.data() + at, text.size() - at);
+  look(last);
+  std::uint64_t halves[2];
+  std::memcpy(halves, &any, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+}
+
+// The words that every manner of unattended execution has one of; each has one of the parts above.
 bool names_a_manner(std::string_view text) {
   static constexpr std::string_view kWords[] = {"unattended", "without", "background", "cron"};
+  if (text.empty() || !holds_part_of_manner(text)) return false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char first = to_lower(text[at]);
     if (first != 'u' && first != 'w' && first != 'b' && first != 'c') continue;
@@ -282,11 +329,43 @@ bool may_break_scalar(std::string_view text, std::size_t from) {
   return may_break_scalar(text, at);
 }
 
+// The same groups by whole characters, of ASCII. Beyond it the highest bit does not count: whether the first of a pair has
+// it is found out when the pair is looked at.
+constexpr std::array<std::uint8_t, 128> by_character(const Nibbles& table) {
+  std::array<std::uint8_t, 128> out{};
+  for (std::size_t c = 0; c < out.size(); ++c) out[c] = table.low[c & 15] & table.high[c >> 4];
+  return out;
+}
+alignas(64) constexpr std::array<std::uint8_t, 128> kFirstByCharacter = by_character(kFirst);
+alignas(64) constexpr std::array<std::uint8_t, 128> kSecondByCharacter = by_character(kSecond);
+
+[[gnu::target("avx512f,avx512bw,avx512vbmi")]] bool may_break_avx512(std::string_view text, SteppedSha256* meanwhile) {
+  const __m512i first_table[] = {_mm512_load_si512(kFirstByCharacter.data()),
+                                 _mm512_load_si512(kFirstByCharacter.data() + 64)};
+  const __m512i second_table[] = {_mm512_load_si512(kSecondByCharacter.data()),
+                                  _mm512_load_si512(kSecondByCharacter.data() + 64)};
+  std::size_t at = 0;
+  for (; at + 65 <= text.size(); at += 64) {
+    if (meanwhile != nullptr) meanwhile->step();
+    const __m512i first = _mm512_loadu_si512(text.data() + at), second = _mm512_loadu_si512(text.data() + at + 1);
+    const __m512i first_groups = _mm512_permutex2var_epi8(first_table[0], first, first_table[1]);
+    const __m512i second_groups = _mm512_permutex2var_epi8(second_table[0], second, second_table[1]);
+    const std::uint64_t common = _mm512_test_epi8_mask(first_groups, second_groups);
+    for (std::uint64_t mask = common & ~_mm512_movepi8_mask(second); mask != 0; mask &= mask - 1)
+      if (confirms(text, at + static_cast<std::size_t>(std::countr_zero(mask)))) return true;
+  }
+  return may_break_scalar(text, at);
+}
+
 }  // namespace
 
-bool may_break_text_rules(std::string_view text) {
-  static const bool has_avx2 = __builtin_cpu_supports("avx2");
-  return has_avx2 ? may_break_avx2(text) : may_break_scalar(text, 0);
+bool may_break_text_rules(std::string_view text, SteppedSha256* meanwhile) {
+  switch (best_kernel()) {
+    case Kernel::Portable: return may_break_scalar(text, 0);
+    case Kernel::Avx2: return may_break_avx2(text);
+    case Kernel::Avx512: return may_break_avx512(text, meanwhile);
+  }
+  CHECK(false);
 }
 
 }  // namespace baton::uaix

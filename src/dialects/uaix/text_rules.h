@@ -8,6 +8,8 @@
 
 #include <string_view>
 
+#include "base/stepped_sha256.h"
+
 namespace baton::uaix {
 
 // Claims that UAIX hosts, syncs, orchestrates, writes repositories, certifies ... in a sentence without a negator.
@@ -24,6 +26,7 @@ bool demands_unattended_execution(std::string_view text);
 
 // The first look over a whole document of ASCII: false proves that none of the first three can be true of any part of it.
 // (Beyond ASCII a claim can hide in look-alike letters: such strings have to be read one by one.)
-bool may_break_text_rules(std::string_view text);
+// `meanwhile` goes a step on with every 64 bytes or so.
+bool may_break_text_rules(std::string_view text, SteppedSha256* meanwhile = nullptr);
 
 }  // namespace baton::uaix
