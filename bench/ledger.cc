@@ -115,7 +115,9 @@ OpenLedger open_ledger(Result<std::unique_ptr<store::Store>> store, const fs::pa
 }
 
 void record(runtime::Writer& writer, int stream, std::uint64_t number) {
-  const auto done = writer.run([&](runtime::Unit& unit) { return unit.append(happening(stream, number)); });
+  const auto prepared = runtime::prepare(happening(stream, number));
+  insist(prepared.has_value(), "the payload");
+  const auto done = writer.run([&](runtime::Unit& unit) { return unit.append(*prepared); });
   insist(done.has_value(), done ? "" : done.error().text());
 }
 
@@ -286,10 +288,13 @@ int run(const std::string& out) {
   SystemClock clock;
   SystemRandom random;
   std::vector<Row> rows;
-  measure_sqlite(rows, clock, random);
-  measure_postgres(rows, clock, random);
-  measure_verify(rows, clock, random);
-  measure_growth(rows, clock, random);
+  // BATON_BENCH_ONLY, for whoever works on one of them: sqlite, postgres, verify or growth.
+  const char* only = std::getenv("BATON_BENCH_ONLY");
+  const auto wanted = [only](std::string_view part) { return only == nullptr || part == only; };
+  if (wanted("sqlite")) measure_sqlite(rows, clock, random);
+  if (wanted("postgres")) measure_postgres(rows, clock, random);
+  if (wanted("verify")) measure_verify(rows, clock, random);
+  if (wanted("growth")) measure_growth(rows, clock, random);
   print_table(rows);
   return out.empty() || write_json(rows, out) ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/entry.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -56,6 +57,9 @@ void put_two(char* to, std::int64_t value) {
 
 // What is wrong with a name, in the place of a predicate; empty when nothing is.
 std::string name_problem(std::string_view what, std::string_view name) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < 0x7f; };  // as nearly every name is, all through
+  if (!name.empty() && name.size() <= limits::kLedgerNameBytesMax && std::all_of(name.begin(), name.end(), is_plain))
+    return {};
   const std::string start = "has a " + std::string(what);
   if (name.empty()) return "has no " + std::string(what);
   if (name.size() > limits::kLedgerNameBytesMax)
@@ -142,7 +146,7 @@ std::optional<ActorKind> find_actor_kind(std::string_view name) {
   return std::nullopt;
 }
 
-Result<void> check_draft(const Draft& draft) {
+Result<void> check_draft(const Draft& draft, Payload payload) {
   constexpr std::string_view kDoing = "appending to the ledger";
   if (draft.payload.size() > limits::kLedgerPayloadBytesMax)
     return failure_of(
@@ -153,7 +157,7 @@ Result<void> check_draft(const Draft& draft) {
   if (problem.empty() && !is_type(draft.type))
     problem = "has a type that is not words of a-z, 0-9 and _ joined by dots";
   if (problem.empty()) problem = name_problem("actor", draft.actor.id);
-  if (problem.empty()) problem = payload_problem(draft.payload);
+  if (problem.empty() && payload == Payload::Unknown) problem = payload_problem(draft.payload);
   if (!problem.empty()) return failure_of(Code::LEDGER_DRAFT, std::string(kDoing), {{"problem", problem}});
   return {};
 }

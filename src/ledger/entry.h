@@ -38,7 +38,9 @@ struct Draft {
 };
 
 // Why a draft cannot be an entry: LEDGER_DRAFT or LEDGER_TOO_LARGE. Does not look for secrets (ledger/redaction.h).
-Result<void> check_draft(const Draft& draft);
+// A payload that prepare_payload() made is canonical as it is, and parsing it again would cost as much as all the rest.
+enum class Payload { Unknown, Prepared };
+Result<void> check_draft(const Draft& draft, Payload payload = Payload::Unknown);
 
 // An entry that owns its parts.
 struct Entry {

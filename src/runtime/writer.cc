@@ -2,7 +2,7 @@
 #include "runtime/writer.h"
 
 #include <algorithm>
-#include <semaphore>
+#include <atomic>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -19,6 +19,7 @@ namespace baton::runtime {
 namespace {
 
 constexpr std::string_view kDoing = "recording";
+constexpr auto kGathering = std::chrono::microseconds(100);  // less than a commit takes
 constexpr std::uint32_t kKeptLevels = 8;  // tree nodes are kept for every eighth level (store/store.h)
 
 // A failure of the store, as against a use case that said no: the transaction it happened in cannot go on.
@@ -95,20 +96,38 @@ Result<void> Unit::write_begins() {
   return {};
 }
 
-Result<void> Unit::append(const Happening& happening) {
+Result<PreparedHappening> prepare(const Happening& happening) {
   auto prepared = ledger::prepare_payload(happening.payload, happening.exempt);
   if (!prepared) return tl::make_unexpected(prepared.error());
-  for (const ledger::Blob& blob : prepared->blobs)
+  auto draft = std::make_shared<const ledger::Draft>(
+      ledger::Draft{happening.stream, happening.type, happening.actor, std::move(prepared->payload)});
+  if (auto checked = ledger::check_draft(*draft, ledger::Payload::Prepared); !checked)
+    return tl::make_unexpected(checked.error());
+  return PreparedHappening{std::move(draft), std::move(prepared->blobs)};
+}
+
+Result<void> Unit::append(const Happening& happening) {
+  const auto prepared = prepare(happening);
+  if (!prepared) return tl::make_unexpected(prepared.error());
+  return append(*prepared);
+}
+
+Result<void> Unit::append(const PreparedHappening& prepared) {
+  for (const ledger::Blob& blob : prepared.blobs)
     if (auto kept = keep(blob); !kept) return kept;
-  return append_prepared({happening.stream, happening.type, happening.actor, std::move(prepared->payload)});
+  return record(prepared.draft);
 }
 
 Result<void> Unit::append_prepared(ledger::Draft draft) {
   if (auto checked = ledger::check_draft(draft); !checked) return checked;
-  if (is_folded(draft.type)) {
+  return record(std::make_shared<const ledger::Draft>(std::move(draft)));
+}
+
+Result<void> Unit::record(std::shared_ptr<const ledger::Draft> draft) {
+  if (is_folded(draft->type)) {
     if (auto begun = write_begins(); !begun) return begun;
-    const Event event{draft.stream, draft.type, draft.actor.id, ledger::actor_kind_name(draft.actor.kind),
-                      draft.payload};
+    const Event event{draft->stream, draft->type, draft->actor.id, ledger::actor_kind_name(draft->actor.kind),
+                      draft->payload};
     if (auto folded = fold(event, transaction_); !folded) return folded;
   }
   recorded_.drafts.push_back(std::move(draft));
@@ -164,42 +183,57 @@ bool Writer::submit(UseCase use_case, Acknowledge acknowledge) {
     const std::lock_guard lock(mutex_);
     if (queue_.size() >= options_.queue_max) return false;
     queue_.push_back({std::move(use_case), std::move(acknowledge)});
-    if (queue_.size() > 1) return true;  // the writer is awake, or was told so by the first
+    if (!is_waited_for()) return true;
   }
   wake_.notify_one();
   return true;
 }
 
 Result<Acknowledgement> Writer::run(UseCase use_case) {
-  std::binary_semaphore done(0);
+  std::unique_lock lock(mutex_);
+  if (leading_ || !queue_.empty()) {
+    if (queue_.size() >= options_.queue_max)
+      return failure_of(Code::STORE_BUSY, std::string(kDoing), {{"count", std::to_string(options_.queue_max)}});
+    return queue_and_wait(std::move(lock), {std::move(use_case), {}});
+  }
+  leading_ = true;
+  lock.unlock();
   std::optional<Result<Acknowledgement>> result;
-  const bool queued = submit(std::move(use_case), [&](Result<Acknowledgement> outcome) {
-    result.emplace(std::move(outcome));
-    done.release();
-  });
-  if (!queued)
-    return failure_of(Code::STORE_BUSY, std::string(kDoing), {{"count", std::to_string(options_.queue_max)}});
-  done.acquire();
+  Job job{std::move(use_case), [&](Result<Acknowledgement> outcome) { result.emplace(std::move(outcome)); }};
+  run_jobs({&job, 1});
+  lock.lock();
+  leading_ = false;
+  const bool more = !queue_.empty();
+  lock.unlock();
+  if (more) wake_.notify_one();
   return std::move(*result);
 }
 
 Result<Acknowledgement> Writer::rotate(ledger::SigningKey new_key, UseCase use_case) {
-  std::binary_semaphore done(0);
+  // Not subject to the bound: an operator's deed, one at a time.
+  return queue_and_wait(std::unique_lock(mutex_),
+                        {std::move(use_case), {}, std::make_shared<ledger::SigningKey>(std::move(new_key))});
+}
+
+Result<Acknowledgement> Writer::queue_and_wait(std::unique_lock<std::mutex> lock, Job job) {
   std::optional<Result<Acknowledgement>> result;
-  {
-    const std::lock_guard lock(mutex_);
-    // Not subject to the bound: an operator's deed, one at a time.
-    queue_.push_back({std::move(use_case),
-                      [&](Result<Acknowledgement> outcome) {
-                        result.emplace(std::move(outcome));
-                        done.release();
-                      },
-                      std::make_shared<ledger::SigningKey>(std::move(new_key))});
-  }
-  wake_.notify_one();
-  done.acquire();
+  std::atomic<bool> there = false;  // set last: from then on nobody else touches these two
+  job.acknowledge = [&](Result<Acknowledgement> outcome) {
+    result.emplace(std::move(outcome));
+    there.store(true, std::memory_order_release);
+  };
+  queue_.push_back(std::move(job));
+  std::uint32_t batch = next_batch_;
+  const bool wake = is_waited_for();
+  lock.unlock();
+  if (wake) wake_.notify_one();
+  // A batch may be cut short: then it is one of the next.
+  while (!there.load(std::memory_order_acquire)) signal_.wait(batch++);
   return std::move(*result);
 }
+
+// Whoever writes looks at the queue when he is done; only one that sleeps has to be told of it.
+bool Writer::is_waited_for() const { return !leading_ || (gathering_ != 0 && queue_.size() >= gathering_); }
 
 std::size_t Writer::queued() {
   const std::lock_guard lock(mutex_);
@@ -208,21 +242,38 @@ std::size_t Writer::queued() {
 
 void Writer::work() {
   std::vector<Job> jobs;
+  std::unique_lock lock(mutex_);
   while (true) {
-    jobs.clear();
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      // A rotation ends its batch: what comes after it is sealed with the new key alone.
-      while (!queue_.empty() && jobs.size() < options_.batch_max) {
-        jobs.push_back(std::move(queue_.front()));
-        queue_.pop_front();
-        if (jobs.back().successor) break;
-      }
-    }
+    wake_.wait(lock, [this] { return !leading_ && (ending_ || !queue_.empty()); });
+    if (queue_.empty()) return;
+    leading_ = true;
+    take_jobs(lock, jobs);
+    const std::uint32_t batch = next_batch_++;
+    lock.unlock();
     run_jobs(jobs);
+    signal_.done(batch);
+    jobs.clear();
+    lock.lock();
+    leading_ = false;
   }
+}
+
+void Writer::take_jobs(std::unique_lock<std::mutex>& lock, std::vector<Job>& jobs) {
+  // Those who were just acknowledged come back in a moment with their next use case. A commit costs more than that moment:
+  // better one for all of them than two for half each.
+  if (queue_.size() < expected_ && !ending_) {
+    gathering_ = expected_;
+    wake_.wait_for(lock, kGathering, [this] { return queue_.size() >= gathering_ || ending_; });
+    gathering_ = 0;
+  }
+  // A rotation ends its batch: what comes after it is sealed with the new key alone.
+  while (!queue_.empty() && jobs.size() < options_.batch_max) {
+    jobs.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+    if (jobs.back().successor) break;
+  }
+  // Not just what came this time: a batch that was small by chance would make all that follow small.
+  expected_ = std::max(jobs.size(), expected_ - expected_ / 8);
 }
 
 void Writer::run_jobs(std::span<Job> jobs) {
@@ -286,7 +337,7 @@ Result<void> Writer::place(store::Transaction& transaction, std::span<Done> done
   results.clear();
   std::vector<const ledger::Draft*> drafts;
   for (Done& one : done) {
-    for (const ledger::Draft& draft : one.recorded.drafts) drafts.push_back(&draft);
+    for (const auto& draft : one.recorded.drafts) drafts.push_back(draft.get());
     if (one.outcome) results.emplace_back(Acknowledgement{});
     else results.emplace_back(tl::make_unexpected(one.outcome.error()));
   }

@@ -7,7 +7,8 @@
 // faster (STORE_CONFLICT), the batch is run again, one use case at a time; so a use case may run several times and must
 // not do anything outside its Unit until it is acknowledged.
 //
-// One thread of its own. submit() and run() may be called from any thread but that one.
+// submit() and run() may be called from any thread, but not from within a use case. Whoever runs a use case while nobody
+// writes commits it himself, without waiting for another thread; everything else is done by a thread of the writer's own.
 #pragma once
 
 #include <chrono>
@@ -31,6 +32,7 @@
 #include "ledger/key_files.h"
 #include "ledger/note.h"
 #include "ledger/redaction.h"
+#include "runtime/batch_signal.h"
 #include "store/store.h"
 
 namespace baton::runtime {
@@ -44,9 +46,18 @@ struct Happening {
   std::vector<std::string_view> exempt = {};  // pointers to what looks like a secret and is public (keys, signatures)
 };
 
+// A happening made ready: redacted, checked, canonical.
+struct PreparedHappening {
+  std::shared_ptr<const ledger::Draft> draft;
+  std::vector<ledger::Blob> blobs;
+};
+// Pure. What a use case knows before it runs is best prepared there, by the caller's thread: the writer's has to do with
+// everybody's. Failures: LEDGER_SECRET, LEDGER_DRAFT, LEDGER_TOO_LARGE.
+Result<PreparedHappening> prepare(const Happening& happening);
+
 // What the batch holds of one use case until it is committed.
 struct Recorded {
-  std::vector<ledger::Draft> drafts;
+  std::vector<std::shared_ptr<const ledger::Draft>> drafts;
 };
 
 // One use case's view of the transaction.
@@ -66,6 +77,7 @@ class Unit {
   // Records: the payload is redacted and checked (ledger/redaction.h), the tables follow at once, the entry gets its place
   // when the batch is committed.
   Result<void> append(const Happening& happening);
+  Result<void> append(const PreparedHappening& prepared);
   // The same of a payload that is canonical already and holds nothing of others: statements about keys.
   Result<void> append_prepared(ledger::Draft draft);
 
@@ -77,6 +89,7 @@ class Unit {
  private:
   friend class Writer;
   Result<void> write_begins();
+  Result<void> record(std::shared_ptr<const ledger::Draft> draft);
 
   store::Transaction& transaction_;
   Recorded& recorded_;
@@ -111,16 +124,16 @@ struct WriterOptions {
 
 class Writer {
  public:
-  // Everything given outlives the writer. `on_seal` is called on the writer's thread after each commit.
+  // Everything given outlives the writer. `on_seal` is called after each commit, by the thread that made it.
   Writer(store::Store& store, Clock& clock, Sealing sealing, WriterOptions options = {},
          std::function<void(const store::Seal&)> on_seal = {});
   ~Writer();  // commits what is queued, then ends
 
-  // Queues a use case; `acknowledge` is called once, on the writer's thread, after the durable commit or with the failure.
+  // Queues a use case; `acknowledge` is called once, by the thread that commits, after the durable commit or with the failure.
   // False, and nothing is called, when the queue is full.
   bool submit(UseCase use_case, Acknowledge acknowledge);
 
-  // Queues and waits. STORE_BUSY when the queue is full.
+  // Runs it or queues it, and waits. STORE_BUSY when the queue is full.
   Result<Acknowledgement> run(UseCase use_case);
 
   // The key changes with the commit of this use case, which appends ledger.key_rotated: the seal of that commit has both
@@ -135,12 +148,16 @@ class Writer {
     Acknowledge acknowledge;
     std::shared_ptr<ledger::SigningKey> successor = nullptr;
   };
+  // What becomes of a use case in a transaction.
   struct Done {
     Recorded recorded;
     Result<void> outcome;
   };
 
   void work();
+  void take_jobs(std::unique_lock<std::mutex>& lock, std::vector<Job>& jobs);
+  bool is_waited_for() const;
+  Result<Acknowledgement> queue_and_wait(std::unique_lock<std::mutex> lock, Job job);
   void run_jobs(std::span<Job> jobs);
   Result<void> attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results);
   Result<void> place(store::Transaction& transaction, std::span<Done> done, const ledger::SigningKey* successor,
@@ -162,7 +179,12 @@ class Writer {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> queue_;
+  bool leading_ = false;  // somebody writes: he alone touches sealing_ and last_seen_
   bool ending_ = false;
+  std::size_t expected_ = 0;      // how many use cases a batch has had of late
+  std::size_t gathering_ = 0;     // the writer's thread waits until so many are queued; 0: it does not
+  std::uint32_t next_batch_ = 1;  // the number that those who are queued now will have
+  BatchSignal signal_;
   std::thread thread_;
 };
 
