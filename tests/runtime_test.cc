@@ -203,6 +203,18 @@ TEST_P(Runtime, a_use_case_that_fails_takes_back_only_its_own) {
   expect_whole(4);
 }
 
+TEST_P(Runtime, a_use_case_that_throws_fails_alone) {
+  const auto ledger = open();
+  const auto thrown = ledger->writer().run([](Unit& unit) -> Result<void> {
+    EXPECT_TRUE(unit.append(note("a", "before")));
+    throw std::runtime_error("out of luck");
+  });
+  ASSERT_FALSE(thrown);
+  EXPECT_EQ(thrown.error().reason, "out of luck");
+  ASSERT_TRUE(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "after")); }));
+  expect_whole(2);
+}
+
 TEST_P(Runtime, beyond_the_queue_a_use_case_is_told_to_come_again) {
   auto ledger = open();
   auto key = ledger::KeyFiles::open(place_.keys / ledger->origin().substr(13), {})->seal_key();

@@ -213,14 +213,49 @@ int prove(World& world, const ProveArguments& arguments) {
 }
 
 struct ReceiptArguments {
-  std::string file = "-", public_key, format = "human";
+  std::string file = "-", public_key, checkpoint, format = "human";
 };
+
+int verify_consistency_file(World& world, const ReceiptArguments& arguments, const std::string& text,
+                            const ledger::VerifierKey& key) {
+  std::optional<ledger::Checkpoint> kept;
+  if (!arguments.checkpoint.empty()) {
+    const auto note = read_document(world, arguments.checkpoint, limits::kWitnessNoteBytesMax);
+    if (!note) return could_not(world, note.error());
+    const auto parsed = ledger::parse_note(*note);
+    kept = parsed ? ledger::parse_checkpoint(parsed->text) : std::nullopt;
+    if (!kept)
+      return could_not(world, source_name(arguments.checkpoint) + " holds no checkpoint, as `baton ledger seal` prints it");
+  }
+  const ledger::ConsistencyVerdict verdict = ledger::verify_consistency_proof(text, key, kept);
+  const bool holds = verdict.diagnostics.empty();
+  if (arguments.format == "json") {
+    json::Value out = json::Value::object();
+    out.set("source", source_name(arguments.file));
+    out.set("valid", holds);
+    out.set("old_size", holds ? json::Value(verdict.old_size) : json::Value());
+    out.set("origin", holds ? json::Value(verdict.checkpoint.origin) : json::Value());
+    out.set("size", holds ? json::Value(verdict.checkpoint.size) : json::Value());
+    json::Value diagnostics = json::Value::array();
+    for (const Diagnostic& diagnostic : verdict.diagnostics) diagnostics.push(diagnostic_json(redacted(diagnostic)));
+    out.set("diagnostics", std::move(diagnostics));
+    world.print(json::write(out) + "\n");
+    return holds ? kYes : kNo;
+  }
+  for (const Diagnostic& diagnostic : verdict.diagnostics) world.print(diagnostic_text(redacted(diagnostic), world.colour));
+  world.print(holds ? "holds: " + std::string(kept ? "the kept ledger" : "a ledger") + " of " + with_commas(verdict.old_size) +
+                          " entries is the beginning of " + printable(verdict.checkpoint.origin, 100) + " with " +
+                          with_commas(verdict.checkpoint.size) + "\n"
+                    : "does not hold\n");
+  return holds ? kYes : kNo;
+}
 
 int verify_receipt(World& world, const ReceiptArguments& arguments) {
   const auto key = read_public_key(world, arguments.public_key);
   if (!key) return could_not(world, key.error());
   const auto text = read_document(world, arguments.file, limits::kCliDocumentBytesMax);
   if (!text) return could_not(world, text.error());
+  if (ledger::is_consistency_proof(*text)) return verify_consistency_file(world, arguments, *text, *key);
   const ledger::ReceiptVerdict verdict = ledger::verify_receipt(*text, *key);
   const bool holds = !has_errors(verdict.diagnostics);
   if (arguments.format == "json") {
@@ -303,11 +338,13 @@ void add_receipt(CLI::App& app, Action& chosen) {
   CLI::App* checking = command->add_subcommand("verify", "Does the receipt hold? Needs nothing but the public key");
   checking->add_option("FILE", arguments->file, "A receipt; - or none reads standard input");
   checking->add_option("--public-key", arguments->public_key, "A file with the ledger's public key")->required();
+  checking->add_option("--checkpoint", arguments->checkpoint, "For a proof of `prove --since`: a file with the older seal that was kept");
   checking->add_option("--format", arguments->format, "human or json")
       ->check(CLI::IsMember({"human", "json"}))
       ->capture_default_str();
   examples(*checking,
-           "  baton receipt verify receipt.json --public-key ledger.pub\n\nExit status: 0 holds, 1 does not, 2 could "
+           "  baton receipt verify receipt.json --public-key ledger.pub\n"
+           "  baton receipt verify since-1000.json --public-key ledger.pub --checkpoint kept.txt\n\nExit status: 0 holds, 1 does not, 2 could "
            "not tell.");
   checking->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return verify_receipt(world, *arguments); }; });

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "json/canonical.h"
+#include "json/decimal.h"
 #include "json/parse.h"
 #include "json/value.h"
 
@@ -122,6 +123,18 @@ tl::unexpected<Failure> altered(const std::string& doing, std::uint64_t size) {
   return failure_of(Code::LEDGER_TREE, doing, {{"first", "1"}, {"last", std::to_string(size)}});
 }
 
+std::optional<std::vector<Sha256>> parse_path(json::Node node) {
+  constexpr std::size_t kPathMax = 128;  // a tree of 2^64 leaves is no higher than 64, and a consistency proof has two arms
+  if (!node.is_array() || node.size() > kPathMax) return std::nullopt;
+  std::vector<Sha256> path;
+  for (const json::Node element : node.elements()) {
+    const auto hash = parse_hex_hash(element);
+    if (!hash) return std::nullopt;
+    path.push_back(*hash);
+  }
+  return path;
+}
+
 // --- verifying ----------------------------------------------------------------------------------------------------------
 
 // Collects what is wrong with one receipt, part by part.
@@ -153,7 +166,7 @@ class Receipt {
     if (entry_ && path_ && checkpoint_ &&
         (entry_->sequence == 0 ||
          !verify_inclusion(computed, entry_->sequence - 1, checkpoint_->size, *path_, checkpoint_->root)))
-      add(Code::RECEIPT_PROOF, place_named("/path"));
+      verdict_.diagnostics.push_back(report(Code::RECEIPT_PROOF, place_named("/path"), {{"what", "the entry"}}));
     if (note_ && checkpoint_ && (!is_signed_by(*note_, key) || (!key.name.empty() && checkpoint_->origin != key.name)))
       add(Code::RECEIPT_KEY, place_named("/checkpoint"));
   }
@@ -187,15 +200,8 @@ class Receipt {
   }
 
   void read_path(json::Node node) {
-    constexpr std::size_t kPathMax = 64;  // a tree of 2^64 leaves is no higher
-    if (!node.is_array() || node.size() > kPathMax) return wrong(place_of(node), "`path` is not a list of hashes");
-    std::vector<Sha256> path;
-    for (const json::Node element : node.elements()) {
-      const auto hash = parse_hex_hash(element);
-      if (!hash) return wrong(place_of(element), "`path` is not a list of hashes");
-      path.push_back(*hash);
-    }
-    path_ = std::move(path);
+    path_ = parse_path(node);
+    if (!path_) wrong(place_of(node), "`path` is not a list of hashes");
   }
 
   ReceiptVerdict& verdict_;
@@ -287,6 +293,63 @@ ReceiptVerdict verify_receipt(std::string_view text, const VerifierKey& key) {
   Receipt receipt(verdict);
   receipt.read(document->root());
   receipt.judge(key);
+  return verdict;
+}
+
+bool is_consistency_proof(std::string_view text) {
+  json::ParseLimits limits;
+  limits.bytes_max = limits::kReceiptBytesMax;
+  const auto document = json::parse(text, limits);
+  return document && document->root()["baton_consistency"];
+}
+
+ConsistencyVerdict verify_consistency_proof(std::string_view text, const VerifierKey& key,
+                                            const std::optional<Checkpoint>& kept) {
+  ConsistencyVerdict verdict;
+  const auto wrong = [&](Place place, std::string_view problem) {
+    verdict.diagnostics.push_back(report(Code::RECEIPT_FORMAT, std::move(place), {{"problem", problem}}));
+  };
+  json::ParseLimits limits;
+  limits.bytes_max = limits::kReceiptBytesMax;
+  const auto document = json::parse(text, limits);
+  if (!document) {
+    wrong(place_at(text, document.error().offset), "it is not JSON: " + document.error().what);
+    return verdict;
+  }
+  static constexpr std::string_view kMembers[] = {"baton_consistency", "checkpoint", "old_root", "old_size",
+                                                  "path",              "root",       "size"};
+  const json::Node root = document->root();
+  for (const json::Member member : root.members())
+    if (std::find(std::begin(kMembers), std::end(kMembers), member.name()) == std::end(kMembers))
+      wrong(place_of(member.value), "`" + std::string(member.name()) + "` is not a member of it");
+  for (const std::string_view member : kMembers)
+    if (!root[member]) wrong(place_of_absent(root, member), "`" + std::string(member) + "` is absent");
+  if (!verdict.diagnostics.empty()) return verdict;
+
+  const auto size = [](json::Node node) {
+    return node.is_number() ? json::to_int64(node.number_text()).value_or(-1) : std::int64_t{-1};
+  };
+  const auto note = root["checkpoint"].is_string() ? parse_note(root["checkpoint"].string()) : std::nullopt;
+  const auto checkpoint = note ? parse_checkpoint(note->text) : std::nullopt;
+  const auto old_root = parse_hex_hash(root["old_root"]), new_root = parse_hex_hash(root["root"]);
+  const std::int64_t old_size = size(root["old_size"]), new_size = size(root["size"]);
+  const auto path = parse_path(root["path"]);
+  if (size(root["baton_consistency"]) != 1) wrong(place_of(root["baton_consistency"]), "`baton_consistency` is not 1, the version that is known");
+  if (!checkpoint) wrong(place_of(root["checkpoint"]), "`checkpoint` is not a signed checkpoint");
+  if (!old_root || !new_root || old_size < 0 || new_size < 0) wrong(place_of(root), "a size or a root is none");
+  if (!path) wrong(place_of(root["path"]), "`path` is not a list of hashes");
+  if (!verdict.diagnostics.empty()) return verdict;
+
+  verdict.checkpoint = *checkpoint;
+  verdict.old_size = static_cast<std::uint64_t>(old_size);
+  const bool names_the_checkpoint = checkpoint->size == static_cast<std::uint64_t>(new_size) && checkpoint->root == *new_root;
+  const bool is_of_the_kept =
+      !kept || (kept->size == verdict.old_size && kept->root == *old_root && kept->origin == checkpoint->origin);
+  if (!names_the_checkpoint || !is_of_the_kept ||
+      !verify_consistency(verdict.old_size, checkpoint->size, *old_root, checkpoint->root, *path))
+    verdict.diagnostics.push_back(report(Code::RECEIPT_PROOF, place_named("/path"), {{"what", "the older ledger"}}));
+  if (!is_signed_by(*note, key) || (!key.name.empty() && checkpoint->origin != key.name))
+    verdict.diagnostics.push_back(report(Code::RECEIPT_KEY, place_named("/checkpoint")));
   return verdict;
 }
 

@@ -4,6 +4,7 @@
 // Byte format: docs/formats/ledger.md
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,5 +35,16 @@ struct ReceiptVerdict {
   Checkpoint checkpoint;
 };
 ReceiptVerdict verify_receipt(std::string_view text, const VerifierKey& key);
+
+// The same of a consistency proof: that the older ledger is the beginning of the one the checkpoint signs. `kept`, when
+// given, is what was kept of the older one; without it the proof only says that some ledger of that root is.
+struct ConsistencyVerdict {
+  std::vector<Diagnostic> diagnostics;  // none: it holds
+  std::uint64_t old_size = 0;
+  Checkpoint checkpoint;
+};
+bool is_consistency_proof(std::string_view text);
+ConsistencyVerdict verify_consistency_proof(std::string_view text, const VerifierKey& key,
+                                            const std::optional<Checkpoint>& kept);
 
 }  // namespace baton::ledger

@@ -125,8 +125,7 @@ Result<std::optional<std::string>> origin_of(store::Reader& reader) {
 
 Ledger::Ledger(store::Store& store, Clock& clock, Random& random, KeyFiles files, std::string origin,
                ledger::RedactionKey redaction_key, SigningKey key, std::vector<std::string> witnesses)
-    : store_(store),
-      random_(random),
+    : random_(random),
       files_(std::move(files)),
       origin_(std::move(origin)),
       redaction_key_(redaction_key),

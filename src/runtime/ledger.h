@@ -58,7 +58,6 @@ class Ledger {
                                                 const LedgerPlace& place);
   ledger::SigningKey copy_of_key() const;
 
-  store::Store& store_;
   Random& random_;
   ledger::KeyFiles files_;
   std::string origin_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -71,6 +72,15 @@ void place_rows(Placed& placed, const store::Head& head, std::int64_t time,
     placed.rows.push_back(row);
     ledger::add_stream(placed.open_streams, draft.stream);
     placed.peaks.append(placed.hashes[i + 1], &keep);
+  }
+}
+
+// Whatever a use case does, the writer goes on: its callers would wait for ever.
+Result<void> guarded(const UseCase& use_case, Unit& unit) {
+  try {
+    return use_case(unit);
+  } catch (const std::exception& error) {
+    return failure("running a use case", error.what());
   }
 }
 
@@ -304,7 +314,7 @@ Result<void> Writer::attempt(std::span<Job> jobs, std::vector<Result<Acknowledge
   const ledger::SigningKey* successor = nullptr;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Unit unit(transaction, done[i].recorded);
-    done[i].outcome = jobs[i].use_case(unit);
+    done[i].outcome = guarded(jobs[i].use_case, unit);
     if (done[i].outcome) {
       if (unit.has_savepoint_)
         if (auto released = transaction.release_savepoint(); !released) return released;

@@ -7,7 +7,7 @@
 // faster (STORE_CONFLICT), the batch is run again, one use case at a time; so a use case may run several times and must
 // not do anything outside its Unit until it is acknowledged.
 //
-// submit() and run() may be called from any thread, but not from within a use case. Whoever runs a use case while nobody
+// submit() and run() may be called from any thread, but run() not from within a use case or an acknowledgement. Whoever runs a use case while nobody
 // writes commits it himself, without waiting for another thread; everything else is done by a thread of the writer's own.
 #pragma once
 
