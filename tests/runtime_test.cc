@@ -381,6 +381,60 @@ TEST_P(Runtime, an_encrypted_blob_opens_with_its_key_and_not_without) {
   EXPECT_FALSE(ledger::open_blob(std::get<std::string>((**row)[1]), other));
 }
 
+TEST_P(Runtime, what_only_looks_like_a_blob_is_refused) {
+  const auto ledger = open();
+  Happening happening{"a", "note", kAlice};
+  happening.payload.set("x", ledger::blob_reference("00", 1));
+  const auto refused = ledger->writer().run([&](Unit& unit) { return unit.append(happening); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "LEDGER_DRAFT");
+  expect_whole(1);
+}
+
+TEST_P(Runtime, a_blob_without_an_entry_is_no_use_case) {
+  const auto ledger = open();
+  EXPECT_FALSE(ledger->writer().run([](Unit& unit) { return unit.keep(ledger::plain_blob("x")); }));
+  expect_whole(1);
+}
+
+TEST_P(Runtime, an_erasure_that_only_a_table_knows_is_none) {
+  const auto ledger = open();
+  const std::string content(10'000, 'z'), hash = sha256_hex(content);
+  ASSERT_TRUE(ledger->writer().run([&](Unit& unit) { return unit.append(note("a", content)); }));
+  tamper([&](store::Transaction& t) { return t.erase(tables::kBlobs, {hash}); });
+  tamper([&](store::Transaction& t) { return t.insert(tables::kLedgerErasures, {hash, "on purpose"}); });
+  EXPECT_EQ(code_of(verified().broken), "LEDGER_BLOB_MISSING");
+}
+
+TEST_P(Runtime, erased_content_does_not_come_back) {
+  const auto ledger = open();
+  const std::string content(10'000, 'z');
+  ASSERT_TRUE(ledger->writer().run([&](Unit& unit) { return unit.append(note("a", content)); }));
+  ASSERT_TRUE(ledger->erase_blob(kOscar, sha256_hex(content), "asked for"));
+  const auto again = ledger->writer().run([&](Unit& unit) { return unit.append(note("a", content)); });
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, "LEDGER_DRAFT");
+}
+
+TEST_P(Runtime, names_that_look_like_secrets_are_refused) {
+  const auto ledger = open();
+  const auto code = [&](const Happening& happening) {
+    const auto done = ledger->writer().run([&](Unit& unit) { return unit.append(happening); });
+    return done ? std::string("recorded") : std::string(done.error().code);
+  };
+  EXPECT_EQ(code(note("work/" + token(), "x")), "LEDGER_SECRET");
+  Happening actor = note("a", "x");
+  actor.actor.id = token();
+  EXPECT_EQ(code(actor), "LEDGER_SECRET");
+  Happening list{"a", "note", kAlice};
+  json::Value words = json::Value::array();
+  words.push("abc");
+  words.push("hG7kd92hslQz81mXpwR3vT");
+  list.payload.set("password", words);
+  EXPECT_EQ(code(list), "recorded");
+  EXPECT_EQ(entries().back().payload.find("hG7kd92h"), std::string::npos) << entries().back().payload;
+}
+
 TEST(Redaction, arguments_keep_what_rules_need_and_no_secret) {
   ledger::RedactionKey key{};
   key[0] = 7;
@@ -390,6 +444,11 @@ TEST(Redaction, arguments_keep_what_rules_need_and_no_secret) {
   const json::Value recorded = ledger::recorded_arguments(json::Value::copy(arguments->root()), needed, key);
   EXPECT_EQ(recorded.find_at("/arguments/order")->string(), "A-1");
   EXPECT_EQ(recorded.find_at("/arguments/password")->string(), "[REDACTED:keyword-assignment]");
+  const auto list = json::parse(R"({"password":["Zk3vB9qLm2xTn7RwY4pH"]})");
+  const std::vector<json::Path> first = {*json::Path::compile("$.password[0]")};
+  EXPECT_NE(ledger::recorded_arguments(json::Value::copy(list->root()), first, key)
+                .find_at("/values/$['password'][0]/keyed_hash"),
+            nullptr);
   EXPECT_EQ(recorded.find("arguments_sha256")->string(),
             sha256_hex(R"({"amount":1.5,"order":"A-1","password":"Zk3vB9qLm2xTn7RwY4pH"})"));
   const json::Value* values = recorded.find("values");
@@ -472,9 +531,11 @@ TEST_P(Runtime, a_rotation_cut_short_is_settled_at_the_next_opening) {
   {
     const auto ledger = open();
     ASSERT_TRUE(ledger);
-    EXPECT_FALSE(std::filesystem::exists(folder / "seal.key.next"));
+    // Its entry might still be on its way (from another node): it is not dropped, and the next rotation takes it.
+    EXPECT_TRUE(std::filesystem::exists(folder / "seal.key.next"));
     std::filesystem::copy_file(folder / "seal.key", folder / "old");
     ASSERT_TRUE(ledger->rotate_key(kOscar));
+    EXPECT_FALSE(std::filesystem::exists(folder / "seal.key.next"));
   }
   // As if it came after the entry and before the renaming.
   std::filesystem::rename(folder / "seal.key", folder / "seal.key.next");
@@ -517,6 +578,45 @@ TEST_P(Runtime, a_second_node_needs_an_admitted_key) {
   const auto retired = Ledger::open(store(), clock_, random_, other);
   ASSERT_FALSE(retired);
   EXPECT_EQ(retired.error().code, "LEDGER_KEY_NOT_ADMITTED");
+  expect_whole(5);
+}
+
+TEST_P(Runtime, a_key_that_was_retired_meanwhile_seals_nothing_more) {
+  const auto first = open();
+  TemporaryFolder other_keys;
+  const LedgerPlace other{other_keys.path(), {}};
+  ASSERT_TRUE(first->admit_key(kOscar, *make_admission_request(store(), random_, other)));
+  const std::string id = first->origin().substr(13);
+  std::filesystem::copy_file(place_.keys / id / "redaction.key", other_keys.path() / id / "redaction.key");
+  const auto second = Ledger::open(store(), clock_, random_, other);
+  ASSERT_TRUE(second) << second.error().text();
+  ASSERT_TRUE((*second)->writer().run([](Unit& unit) { return unit.append(note("a", "still admitted")); }));
+  const auto files = ledger::KeyFiles::open(other_keys.path() / id, {});
+  ASSERT_TRUE(first->retire_key(kOscar, (*files->seal_key())->verifier().id_text()));
+  const auto refused = (*second)->writer().run([](Unit& unit) { return unit.append(note("a", "no more")); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "LEDGER_KEY_NOT_ADMITTED");
+  EXPECT_FALSE((*second)->rotate_key(kOscar)) << "a retired key cannot make its own successor";
+  EXPECT_FALSE((*second)->retire_key(kOscar, first->origin()));
+  expect_whole(4);
+}
+
+TEST_P(Runtime, a_key_that_another_process_rotated_is_read_again) {
+  const auto first = open(), second = open();  // as two processes with one key folder
+  ASSERT_TRUE(second->rotate_key(kOscar));
+  ASSERT_TRUE(first->writer().run([](Unit& unit) { return unit.append(note("a", "with the new key")); }));
+  expect_whole(3);
+}
+
+TEST_P(Runtime, rotations_at_once_come_one_after_the_other) {
+  const auto ledger = open();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      const auto rotated = ledger->rotate_key(kOscar);
+      EXPECT_TRUE(rotated) << rotated.error().text();
+    });
+  for (std::thread& thread : threads) thread.join();
   expect_whole(5);
 }
 
@@ -571,7 +671,7 @@ TEST_P(Runtime, a_kept_checkpoint_and_a_foreign_key_are_noticed) {
   const auto warned = codes(verified(options).warnings);
   EXPECT_TRUE(std::find(warned.begin(), warned.end(), "LEDGER_WITNESS") != warned.end());
   options.kept.clear();
-  options.public_key = stranger.verifier();
+  options.public_keys = {stranger.verifier()};
   EXPECT_EQ(code_of(verified(options).broken), "LEDGER_KEY_FOREIGN");
 }
 
@@ -641,6 +741,18 @@ TEST_P(Runtime, a_folder_and_a_git_note_keep_the_newest_seal) {
   ASSERT_TRUE(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "y")); }));
   const auto fresh = store().reader();
   ASSERT_TRUE(keep_seal(in_folder, (*(*fresh)->newest_seal())->note));
+  tamper([](store::Transaction& t) -> Result<void> {
+    std::vector<store::Row> rows;
+    auto found = t.find({.table = tables::kLedgerWitnesses}, store::Lock::Wait, [&](const store::Row& row) {
+      rows.push_back(row);
+      return true;
+    });
+    for (const store::Row& row : rows)
+      if (found) found = t.erase(tables::kLedgerWitnesses, row);
+    return found;
+  });
+  EXPECT_EQ(codes(verified().warnings), (std::vector<std::string>{"LEDGER_KEY_UNPINNED"}))
+      << "the entries name the witnesses, whatever the table says";
   const auto back = keep_seal(in_folder, (*old)->note);
   ASSERT_FALSE(back);
   EXPECT_EQ(back.error().code, "LEDGER_WITNESS");
@@ -730,6 +842,101 @@ TEST(Witness, only_what_can_be_reached_safely_is_one) {
       keep_seal("folder:/nonexistent/baton", "x\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n");
   ASSERT_FALSE(unreachable);
   EXPECT_EQ(unreachable.error().code, "LEDGER_WITNESS");
+}
+
+// --- a commit nobody can tell the outcome of ----------------------------------------------------------------------------
+
+// Commits, says that it could not, and then cannot be read: as when a server is cut off in the middle.
+class CutOffStore final : public store::Store {
+ public:
+  explicit CutOffStore(store::Store& inner) : inner_(inner) {}
+  Result<std::unique_ptr<store::Transaction>> begin() override;
+  Result<std::unique_ptr<store::Reader>> reader() override {
+    if (cut) return failure("reading", "cut off");
+    return inner_.reader();
+  }
+  Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) override {
+    return inner_.wait_for_change(seen, timeout);
+  }
+  std::string name() const override { return inner_.name(); }
+
+  std::atomic<bool> cut = false;
+  std::atomic<int> begun = 0;
+
+ private:
+  store::Store& inner_;
+};
+
+class CutOffTransaction final : public store::Transaction {
+ public:
+  CutOffTransaction(std::unique_ptr<store::Transaction> inner, bool cut) : inner_(std::move(inner)), cut_(cut) {}
+  Result<Time> now() override { return inner_->now(); }
+  Result<std::optional<store::Row>> get(const store::Table& t, const store::Row& k) override {
+    return inner_->get(t, k);
+  }
+  Result<void> find(const store::Query& q, store::Lock l, const store::TakeRow& t) override {
+    return inner_->find(q, l, t);
+  }
+  Result<void> insert(const store::Table& t, const store::Row& r) override { return inner_->insert(t, r); }
+  Result<void> update(const store::Table& t, const store::Row& r) override { return inner_->update(t, r); }
+  Result<void> erase(const store::Table& t, const store::Row& k) override { return inner_->erase(t, k); }
+  Result<void> savepoint() override { return inner_->savepoint(); }
+  Result<void> rollback_to_savepoint() override { return inner_->rollback_to_savepoint(); }
+  Result<void> release_savepoint() override { return inner_->release_savepoint(); }
+  Result<store::Head> take_head() override { return inner_->take_head(); }
+  Result<void> append(std::span<const store::EntryRow> e, std::span<const store::TreeNode> n, const store::Seal& s,
+                      const store::Head& h) override {
+    return inner_->append(e, n, s, h);
+  }
+  Result<void> commit() override {
+    auto committed = inner_->commit();
+    if (!committed || !cut_) return committed;
+    return tl::make_unexpected(Failure{"committing", "cut off", "STORE_UNAVAILABLE"});
+  }
+
+ private:
+  std::unique_ptr<store::Transaction> inner_;
+  const bool cut_;
+};
+
+Result<std::unique_ptr<store::Transaction>> CutOffStore::begin() {
+  auto inner = inner_.begin();
+  if (!inner) return inner;
+  ++begun;
+  return std::make_unique<CutOffTransaction>(std::move(*inner), cut);
+}
+
+TEST_P(Runtime, what_may_be_committed_is_not_run_again) {
+  CutOffStore cut_off(store());
+  auto ledger = Ledger::open(cut_off, clock_, random_, place_);
+  ASSERT_TRUE(ledger) << ledger.error().text();
+  std::latch queued(1), running(1), done(3);
+  std::atomic<int> failed = 0;
+  const auto acknowledged = [&](Result<Acknowledgement> outcome) {
+    if (!outcome && outcome.error().code == "STORE_UNAVAILABLE") ++failed;
+    done.count_down();
+  };
+  EXPECT_TRUE((*ledger)->writer().submit(
+      [&](Unit& unit) -> Result<void> {
+        running.count_down();
+        queued.wait();
+        return unit.append(note("a", "first"));
+      },
+      acknowledged));
+  running.wait();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE((*ledger)->writer().submit([i](Unit& unit) { return unit.append(note("b", std::to_string(i))); },
+                                           acknowledged));
+  cut_off.cut = true;  // from the batch of two on
+  queued.count_down();
+  done.wait();
+  EXPECT_EQ(failed, 2);
+  cut_off.cut = false;
+  int times = 0;
+  for (const ledger::Entry& entry : entries()) times += entry.stream == "b";
+  EXPECT_EQ(times, 2) << "each once";
+  ledger->reset();
+  expect_whole(4);
 }
 
 // --- faults ---------------------------------------------------------------------------------------------------------------

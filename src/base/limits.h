@@ -86,6 +86,8 @@ constexpr int kWriterRetriesMax = 8;
 // A difference between what the wall clock and the steady clock say has passed is a jump from here on; less is the
 // ordinary correction of a clock.
 constexpr std::int64_t kClockJumpNanoseconds = 5'000'000'000;
+// And what two clocks may drift apart beside that: a part in so many of the time that passed (200 ppm).
+constexpr std::int64_t kClockDriftDivisor = 5'000;
 
 constexpr std::size_t kWitnessNoteBytesMax = 64u << 10;  // a checkpoint has some hundred bytes; cosignatures add lines
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/time.h"
 
+#include <time.h>
+
 #include <chrono>
 
 #include "base/clock.h"
@@ -154,8 +156,10 @@ Time SystemClock::now() {
 }
 
 std::int64_t SystemClock::monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  // Not CLOCK_MONOTONIC, which stands still while the machine sleeps.
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * kNanosecondsPerSecond + time.tv_nsec;
 }
 
 }  // namespace baton

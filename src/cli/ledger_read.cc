@@ -201,8 +201,9 @@ struct StatsArguments {
 std::vector<std::pair<std::string, std::uint64_t>> ranked(const std::map<std::string, std::uint64_t>& counts,
                                                           std::size_t most) {
   std::vector<std::pair<std::string, std::uint64_t>> out(counts.begin(), counts.end());
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& left, const auto& right) { return left.second > right.second; });
+  std::sort(out.begin(), out.end(), [](const auto& left, const auto& right) {
+    return left.second != right.second ? left.second > right.second : left.first < right.first;
+  });
   if (out.size() > most) out.resize(most);
   return out;
 }
@@ -224,7 +225,8 @@ int stats(World& world, const StatsArguments& arguments) {
     if (row.sequence == 1) first_time = row.time;
     ++types[std::string(row.type)];
     ++kinds[std::string(row.actor_kind)];
-    if (streams.size() < kStreamsMax) ++streams[std::string(row.stream)];
+    if (const auto known = streams.find(std::string(row.stream)); known != streams.end()) ++known->second;
+    else if (streams.size() < kStreamsMax) streams.emplace(row.stream, 1);
     else streams_cut = true;
     payload_bytes += row.payload.size();
     if (row.sequence % 4096 == 0) progress(row.sequence, head->size);

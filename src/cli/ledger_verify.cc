@@ -33,16 +33,23 @@ json::Value diagnostic_json(const Diagnostic& diagnostic) {
   return out;
 }
 
-Result<ledger::VerifierKey> read_public_key(World& world, const std::string& file) {
+// One key in any form, or several verifier keys, one a line, as `keys export` prints them where there are several nodes.
+Result<std::vector<ledger::VerifierKey>> read_public_keys(World& world, const std::string& file) {
   const auto text = read_document(world, file, limits::kWitnessNoteBytesMax);
   if (!text) return tl::make_unexpected(text.error());
-  return ledger::VerifierKey::parse_file(*text);
+  std::vector<ledger::VerifierKey> keys;
+  for (const std::string_view line : split(*text, '\n'))
+    if (const auto key = ledger::VerifierKey::parse(trim(line))) keys.push_back(*key);
+  if (!keys.empty()) return keys;
+  const auto key = ledger::VerifierKey::parse_file(*text);
+  if (!key) return tl::make_unexpected(key.error());
+  return std::vector{*key};
 }
 
 struct VerifyArguments {
   StoreOptions store;
   std::string location, public_key, format = "human";
-  std::vector<std::string> checkpoints;
+  std::vector<std::string> checkpoints, witnesses;
   bool rebuild = false;
 };
 
@@ -59,8 +66,8 @@ Result<Verdict> verify_file(World& world, const std::string& file, const runtime
   runtime::VerifyReport& report = verdict.report;
   ledger::ExportVerifier verifier;
   runtime::expect_kept(verifier, options.kept, report.warnings);
-  if (options.public_key) verifier.pin(*options.public_key);
-  else report.warnings.push_back(baton::report(Code::LEDGER_KEY_UNPINNED, {}));
+  for (const ledger::VerifierKey& key : options.public_keys) verifier.pin(key);
+  if (options.public_keys.empty()) report.warnings.push_back(baton::report(Code::LEDGER_KEY_UNPINNED, {}));
   const auto read = read_stream(world, file, [&](std::string_view bytes) {
     if (report.broken) return;
     report.broken = verifier.feed(bytes);
@@ -128,6 +135,8 @@ void print_human(World& world, const Verdict& verdict, std::int64_t nanoseconds)
   const std::string entries = with_commas(report.entries) + " entries and " + with_commas(report.seals) + " seals";
   if (report.broken)
     out += "broken at " + std::to_string(report.broken->sequence) + "; " + entries + " before it hold\n";
+  else if (verdict.rebuilt && verdict.rebuilt->difference)
+    out += entries + " hold, but the tables do not agree with them\n";
   else
     out += "whole: " + entries + (report.blobs != 0 ? ", " + with_commas(report.blobs) + " blobs" : "") + " hold" +
            (report.entries == 0 ? "" : ", root " + ledger::base64(report.checkpoint.root)) + "\n";
@@ -145,10 +154,11 @@ int verify(World& world, VerifyArguments& arguments) {
   if (!arguments.location.empty()) arguments.store.store = arguments.location;
   runtime::VerifyOptions options;
   if (!arguments.public_key.empty()) {
-    const auto key = read_public_key(world, arguments.public_key);
-    if (!key) return could_not(world, key.error());
-    options.public_key = *key;
+    auto keys = read_public_keys(world, arguments.public_key);
+    if (!keys) return could_not(world, keys.error());
+    options.public_keys = std::move(*keys);
   }
+  options.witnesses = arguments.witnesses;
   for (const std::string& file : arguments.checkpoints) {
     const auto note = read_document(world, file, limits::kWitnessNoteBytesMax);
     if (!note) return could_not(world, note.error());
@@ -217,7 +227,7 @@ struct ReceiptArguments {
 };
 
 int verify_consistency_file(World& world, const ReceiptArguments& arguments, const std::string& text,
-                            const ledger::VerifierKey& key) {
+                            const std::vector<ledger::VerifierKey>& keys) {
   std::optional<ledger::Checkpoint> kept;
   if (!arguments.checkpoint.empty()) {
     const auto note = read_document(world, arguments.checkpoint, limits::kWitnessNoteBytesMax);
@@ -225,9 +235,12 @@ int verify_consistency_file(World& world, const ReceiptArguments& arguments, con
     const auto parsed = ledger::parse_note(*note);
     kept = parsed ? ledger::parse_checkpoint(parsed->text) : std::nullopt;
     if (!kept)
-      return could_not(world, source_name(arguments.checkpoint) + " holds no checkpoint, as `baton ledger seal` prints it");
+      return could_not(world,
+                       source_name(arguments.checkpoint) + " holds no checkpoint, as `baton ledger seal` prints it");
   }
-  const ledger::ConsistencyVerdict verdict = ledger::verify_consistency_proof(text, key, kept);
+  ledger::ConsistencyVerdict verdict;
+  for (const ledger::VerifierKey& key : keys)
+    if (verdict = ledger::verify_consistency_proof(text, key, kept); verdict.diagnostics.empty()) break;
   const bool holds = verdict.diagnostics.empty();
   if (arguments.format == "json") {
     json::Value out = json::Value::object();
@@ -242,22 +255,26 @@ int verify_consistency_file(World& world, const ReceiptArguments& arguments, con
     world.print(json::write(out) + "\n");
     return holds ? kYes : kNo;
   }
-  for (const Diagnostic& diagnostic : verdict.diagnostics) world.print(diagnostic_text(redacted(diagnostic), world.colour));
-  world.print(holds ? "holds: " + std::string(kept ? "the kept ledger" : "a ledger") + " of " + with_commas(verdict.old_size) +
-                          " entries is the beginning of " + printable(verdict.checkpoint.origin, 100) + " with " +
-                          with_commas(verdict.checkpoint.size) + "\n"
+  for (const Diagnostic& diagnostic : verdict.diagnostics)
+    world.print(diagnostic_text(redacted(diagnostic), world.colour));
+  world.print(holds ? "holds: " + std::string(kept ? "the kept ledger" : "a ledger") + " of " +
+                          with_commas(verdict.old_size) + " entries is the beginning of " +
+                          printable(verdict.checkpoint.origin, 100) + " with " + with_commas(verdict.checkpoint.size) +
+                          "\n"
                     : "does not hold\n");
   return holds ? kYes : kNo;
 }
 
 int verify_receipt(World& world, const ReceiptArguments& arguments) {
-  const auto key = read_public_key(world, arguments.public_key);
-  if (!key) return could_not(world, key.error());
+  const auto keys = read_public_keys(world, arguments.public_key);
+  if (!keys) return could_not(world, keys.error());
   const auto text = read_document(world, arguments.file, limits::kCliDocumentBytesMax);
   if (!text) return could_not(world, text.error());
-  if (ledger::is_consistency_proof(*text)) return verify_consistency_file(world, arguments, *text, *key);
-  const ledger::ReceiptVerdict verdict = ledger::verify_receipt(*text, *key);
-  const bool holds = !has_errors(verdict.diagnostics);
+  if (ledger::is_consistency_proof(*text)) return verify_consistency_file(world, arguments, *text, *keys);
+  ledger::ReceiptVerdict verdict;
+  for (const ledger::VerifierKey& key : *keys)
+    if (verdict = ledger::verify_receipt(*text, key); verdict.diagnostics.empty()) break;
+  const bool holds = verdict.diagnostics.empty();
   if (arguments.format == "json") {
     json::Value out = json::Value::object();
     out.set("source", source_name(arguments.file));
@@ -294,6 +311,10 @@ void add_ledger_verify(CLI::App& ledger, Action& chosen) {
   command
       ->add_option("--checkpoint", arguments->checkpoints,
                    "A file with a seal that was kept: nothing before it may be gone")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--witness", arguments->witnesses,
+                   "A witness you know of, beside those the ledger names: folder:/path, ...")
       ->allow_extra_args(false);
   command->add_flag("--rebuild", arguments->rebuild, "Also make every table again from the entries and compare");
   command->add_option("--format", arguments->format, "human or json")
@@ -338,13 +359,15 @@ void add_receipt(CLI::App& app, Action& chosen) {
   CLI::App* checking = command->add_subcommand("verify", "Does the receipt hold? Needs nothing but the public key");
   checking->add_option("FILE", arguments->file, "A receipt; - or none reads standard input");
   checking->add_option("--public-key", arguments->public_key, "A file with the ledger's public key")->required();
-  checking->add_option("--checkpoint", arguments->checkpoint, "For a proof of `prove --since`: a file with the older seal that was kept");
+  checking->add_option("--checkpoint", arguments->checkpoint,
+                       "For a proof of `prove --since`: a file with the older seal that was kept");
   checking->add_option("--format", arguments->format, "human or json")
       ->check(CLI::IsMember({"human", "json"}))
       ->capture_default_str();
   examples(*checking,
            "  baton receipt verify receipt.json --public-key ledger.pub\n"
-           "  baton receipt verify since-1000.json --public-key ledger.pub --checkpoint kept.txt\n\nExit status: 0 holds, 1 does not, 2 could "
+           "  baton receipt verify since-1000.json --public-key ledger.pub --checkpoint kept.txt\n\nExit status: 0 "
+           "holds, 1 does not, 2 could "
            "not tell.");
   checking->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return verify_receipt(world, *arguments); }; });

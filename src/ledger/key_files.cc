@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -151,7 +153,9 @@ Result<void> need_folder(const fs::path& folder) {
 Result<void> write_secret(const fs::path& folder, const char* name, std::string_view text) {
   if (auto made = need_folder(folder); !made) return made;
   const fs::path file = folder / name;
-  const fs::path draft = folder / ("." + std::string(name) + "." + std::to_string(::getpid()));
+  static std::atomic<unsigned> number = 0;  // threads write beside each other as well
+  const fs::path draft =
+      folder / ("." + std::string(name) + "." + std::to_string(::getpid()) + "." + std::to_string(number++));
   ::unlink(draft.c_str());  // of an earlier process with our number that was ended in the middle
   {
     const Descriptor descriptor(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -305,10 +309,18 @@ Result<void> KeyFiles::finish_rotation() const {
   return sync_folder(folder_);
 }
 
-Result<void> KeyFiles::drop_next_seal_key() const {
-  if (::unlink((folder_ / kNextSealKey).c_str()) != 0 && errno != ENOENT)
-    return failure("dropping the key file " + (folder_ / kNextSealKey).string(), why(errno));
-  return sync_folder(folder_);
+Result<KeyFiles::Lock> KeyFiles::lock() const {
+  if (auto made = need_folder(folder_); !made) return tl::make_unexpected(made.error());
+  const fs::path file = folder_ / "lock";
+  Lock lock(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (lock.descriptor_ < 0) return write_failure(file, errno);
+  while (::flock(lock.descriptor_, LOCK_EX) != 0)
+    if (errno != EINTR) return write_failure(file, errno);
+  return lock;
+}
+
+KeyFiles::Lock::~Lock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace baton::ledger

@@ -3,13 +3,15 @@
 // folder of mode 0700. Made at first use, written to disk before they are used, never inside the store's folder.
 //
 // A rotation writes `seal.key.next` first, then the entry, then renames: whichever of the two the ledger names is taken
-// when a crash came between.
+// when a crash came between. A next key that the ledger does not name is left for the next rotation, never dropped: its
+// entry may still be on its way.
 #pragma once
 
 #include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/random.h"
 #include "base/result.h"
@@ -36,7 +38,20 @@ class KeyFiles {
   Result<void> write_next_seal_key(const SigningKey& key) const;
   Result<void> write_redaction_key(const RedactionKey& key) const;
   Result<void> finish_rotation() const;  // seal.key.next becomes seal.key
-  Result<void> drop_next_seal_key() const;
+
+  // Whoever changes the keys, or settles a change, holds this: among threads and processes.
+  class Lock {
+   public:
+    ~Lock();
+    Lock(Lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    Lock& operator=(Lock&&) = delete;
+
+   private:
+    friend class KeyFiles;
+    explicit Lock(int descriptor) : descriptor_(descriptor) {}
+    int descriptor_;
+  };
+  Result<Lock> lock() const;
 
   const std::filesystem::path& folder() const { return folder_; }
 

@@ -124,7 +124,8 @@ tl::unexpected<Failure> altered(const std::string& doing, std::uint64_t size) {
 }
 
 std::optional<std::vector<Sha256>> parse_path(json::Node node) {
-  constexpr std::size_t kPathMax = 128;  // a tree of 2^64 leaves is no higher than 64, and a consistency proof has two arms
+  constexpr std::size_t kPathMax =
+      128;  // a tree of 2^64 leaves is no higher than 64, and a consistency proof has two arms
   if (!node.is_array() || node.size() > kPathMax) return std::nullopt;
   std::vector<Sha256> path;
   for (const json::Node element : node.elements()) {
@@ -316,8 +317,8 @@ ConsistencyVerdict verify_consistency_proof(std::string_view text, const Verifie
     wrong(place_at(text, document.error().offset), "it is not JSON: " + document.error().what);
     return verdict;
   }
-  static constexpr std::string_view kMembers[] = {"baton_consistency", "checkpoint", "old_root", "old_size",
-                                                  "path",              "root",       "size"};
+  static constexpr std::string_view kMembers[] = {
+      "baton_consistency", "checkpoint", "old_root", "old_size", "path", "root", "size"};
   const json::Node root = document->root();
   for (const json::Member member : root.members())
     if (std::find(std::begin(kMembers), std::end(kMembers), member.name()) == std::end(kMembers))
@@ -334,7 +335,8 @@ ConsistencyVerdict verify_consistency_proof(std::string_view text, const Verifie
   const auto old_root = parse_hex_hash(root["old_root"]), new_root = parse_hex_hash(root["root"]);
   const std::int64_t old_size = size(root["old_size"]), new_size = size(root["size"]);
   const auto path = parse_path(root["path"]);
-  if (size(root["baton_consistency"]) != 1) wrong(place_of(root["baton_consistency"]), "`baton_consistency` is not 1, the version that is known");
+  if (size(root["baton_consistency"]) != 1)
+    wrong(place_of(root["baton_consistency"]), "`baton_consistency` is not 1, the version that is known");
   if (!checkpoint) wrong(place_of(root["checkpoint"]), "`checkpoint` is not a signed checkpoint");
   if (!old_root || !new_root || old_size < 0 || new_size < 0) wrong(place_of(root), "a size or a root is none");
   if (!path) wrong(place_of(root["path"]), "`path` is not a list of hashes");
@@ -342,7 +344,8 @@ ConsistencyVerdict verify_consistency_proof(std::string_view text, const Verifie
 
   verdict.checkpoint = *checkpoint;
   verdict.old_size = static_cast<std::uint64_t>(old_size);
-  const bool names_the_checkpoint = checkpoint->size == static_cast<std::uint64_t>(new_size) && checkpoint->root == *new_root;
+  const bool names_the_checkpoint =
+      checkpoint->size == static_cast<std::uint64_t>(new_size) && checkpoint->root == *new_root;
   const bool is_of_the_kept =
       !kept || (kept->size == verdict.old_size && kept->root == *old_root && kept->origin == checkpoint->origin);
   if (!names_the_checkpoint || !is_of_the_kept ||

@@ -131,8 +131,11 @@ Result<Prepared> prepare_payload(const Value& payload, std::span<const std::stri
   CHECK(payload.is_object());
   auto text = canonical_text(payload);
   if (!text) return tl::make_unexpected(text.error());
-  // Nearly every payload: nothing in it can be a secret, nothing is long.
-  if (!secrets::may_hold_secret(*text) && (text->size() <= limits::kLedgerInlineBytesMax || !has_long_string(payload)))
+  // Nearly every payload: nothing in it can be a secret, nothing is long. The first look does not promise anything for the
+  // further strings of a list, so lists are walked.
+  const bool has_list = text->find('[') != std::string::npos;
+  if (!secrets::may_hold_secret(*text) && (!has_list || !Walk(exempt).find(payload, {})) &&
+      (text->size() <= limits::kLedgerInlineBytesMax || !has_long_string(payload)))
     return Prepared{std::move(*text), {}};
 
   Prepared prepared;
@@ -144,6 +147,15 @@ Result<Prepared> prepare_payload(const Value& payload, std::span<const std::stri
   if (!text) return tl::make_unexpected(text.error());
   prepared.payload = std::move(*text);
   return prepared;
+}
+
+Result<void> check_names(std::string_view stream, std::string_view actor) {
+  for (const auto& [text, place] : {std::pair(stream, "stream"), std::pair(actor, "actor")}) {
+    if (!secrets::may_hold_secret(text)) continue;
+    if (const auto findings = secrets::find(text); !findings.empty())
+      return failure_of(Code::LEDGER_SECRET, std::string(kDoing), {{"rule", findings.front().rule}, {"place", place}});
+  }
+  return {};
 }
 
 Value blob_reference(std::string_view sha256, std::size_t bytes) {
@@ -194,8 +206,10 @@ Value recorded_arguments(const Value& arguments, std::span<const json::Path> nee
     const json::Node node = path.resolve(document->root());
     if (!node) continue;
     const Value value = Value::copy(node);
-    // The name that says a value is secret is the path's last one.
-    const auto* name = path.steps().empty() ? nullptr : std::get_if<std::string>(&path.steps().back());
+    // The name that says a value is secret is the path's last one: that of the list, for a position in it.
+    const std::string* name = nullptr;
+    for (const json::Path::Step& step : path.steps())
+      if (const auto* member = std::get_if<std::string>(&step)) name = member;
     const bool secret = Walk({}).find(value, name == nullptr ? std::string_view() : *name).has_value();
     values.set(path.text(), secret ? keyed_hash(value, key) : value);
   }

@@ -34,6 +34,9 @@ struct Prepared {
 // `exempt` are JSON Pointers of strings that are known not to be secrets though they look random: public keys, signatures.
 Result<Prepared> prepare_payload(const json::Value& payload, std::span<const std::string_view> exempt = {});
 
+// Names are never redacted: a stream or an actor that looks like a secret refuses, LEDGER_SECRET.
+Result<void> check_names(std::string_view stream, std::string_view actor);
+
 // {"blob":{"bytes":N,"sha256":"..."}}: what stands in a payload for content that lies in a blob.
 json::Value blob_reference(std::string_view sha256, std::size_t bytes);
 // The blobs a payload refers to, in order.

@@ -51,9 +51,10 @@ std::optional<Break> Verifier::entry(const store::EntryRow& row, const Sha256* c
     else problem = keys_.apply(row.type, row.payload);
     if (problem)
       return broken(place, Code::LEDGER_KEY_STATEMENT, {{"sequence", std::to_string(place)}, {"problem", *problem}});
-    if (place == 1 && pinned_)
-      anchored_ = keys_.keys().front().key.bytes == pinned_->bytes &&
-                  (pinned_->name.empty() || pinned_->name == keys_.origin());
+    if (place == 1)
+      anchored_ = std::any_of(pinned_.begin(), pinned_.end(), [&](const VerifierKey& pinned) {
+        return keys_.keys().front().key.bytes == pinned.bytes && (pinned.name.empty() || pinned.name == keys_.origin());
+      });
   }
   peaks_.append(hash, completed_ ? &completed_ : nullptr);
   last_hash_ = hash;
@@ -94,8 +95,9 @@ std::optional<Break> Verifier::seal(const store::Seal& seal) {
       return broken(place, Code::LEDGER_KEY_FOREIGN, {{"sequence", std::to_string(place)}, {"key", fault->key}});
     return bad_seal(place, fault->problem);
   }
-  if (pinned_ && !anchored_) {
-    anchored_ = is_signed_by(*note, *pinned_);
+  if (!pinned_.empty() && !anchored_) {
+    anchored_ = std::any_of(pinned_.begin(), pinned_.end(),
+                            [&](const VerifierKey& pinned) { return is_signed_by(*note, pinned); });
     for (const KeyState::Key& key : keys_.keys())
       if (key.active && is_signed_by(*note, key.key)) sealed_by_ = key.key.id_text();
   }
@@ -124,7 +126,7 @@ std::optional<Break> Verifier::finish(const store::Head& head) {
   if (sealed_size_ != size)
     return broken(size, Code::LEDGER_SEAL_MISSING,
                   {{"size", std::to_string(size)}, {"sealed", std::to_string(sealed_size_)}});
-  if (pinned_ && !anchored_ && size > 0)
+  if (!pinned_.empty() && !anchored_ && size > 0)
     return broken(size, Code::LEDGER_KEY_FOREIGN, {{"sequence", std::to_string(size)}, {"key", sealed_by_}});
   return std::nullopt;
 }
@@ -136,7 +138,7 @@ void Verifier::expect(Checkpoint kept, std::string keeper) {
   kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), added, larger), std::move(added));
 }
 
-void Verifier::pin(VerifierKey key) { pinned_ = std::move(key); }
+void Verifier::pin(VerifierKey key) { pinned_.push_back(std::move(key)); }
 
 std::optional<Break> Verifier::check_kept() {
   while (!kept_.empty() && kept_.back().checkpoint.size <= peaks_.size()) {

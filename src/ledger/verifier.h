@@ -70,7 +70,7 @@ class Verifier {
   KeyState keys_;
   std::uint64_t sealed_size_ = 0;
   std::vector<Kept> kept_;  // largest first: the next one to come is the last
-  std::optional<VerifierKey> pinned_;
+  std::vector<VerifierKey> pinned_;
   bool anchored_ = false;  // the pinned key was met
   std::string sealed_by_;  // the id of a key of the newest seal
   std::string buffer_;

@@ -69,7 +69,8 @@ bool is_loopback(const std::string& host) {
 template <class Stream>
 asio::awaitable<HttpAnswer> converse(Stream& stream, const HttpRequest& request, const Url& url) {
   http::request<http::string_body> message(http::string_to_verb(request.method), url.target, 11);
-  message.set(http::field::host, url.host + ":" + url.port);
+  const bool is_ipv6 = url.host.find(':') != std::string::npos;
+  message.set(http::field::host, (is_ipv6 ? "[" + url.host + "]" : url.host) + ":" + url.port);
   message.set(http::field::user_agent, "baton");
   message.set(http::field::connection, "close");
   if (!request.body.empty()) message.set(http::field::content_type, request.content_type);
@@ -133,6 +134,8 @@ Result<HttpAnswer> send(const HttpRequest& request) {
     context.run_for(request.timeout + std::chrono::milliseconds(500));
     if (!context.stopped()) return failure(doing, "no answer in time");
     if (thrown) std::rethrow_exception(thrown);
+  } catch (const boost::system::system_error& error) {
+    return failure(doing, error.code().message());
   } catch (const std::exception& error) {
     return failure(doing, error.what());
   }

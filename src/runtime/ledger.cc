@@ -46,13 +46,15 @@ Result<bool> is_admitted(store::Reader& reader, const ledger::VerifierKey& key) 
 
 // The key of this node. A rotation that a crash cut short has two: the one the ledger names is the right one.
 Result<SigningKey> admitted_key(store::Reader& reader, const KeyFiles& files) {
+  const auto lock = files.lock();
+  if (!lock) return tl::make_unexpected(lock.error());
   auto next = files.next_seal_key();
   if (!next) return tl::make_unexpected(next.error());
   if (*next) {
     const auto admitted = is_admitted(reader, (*next)->verifier());
     if (!admitted) return tl::make_unexpected(admitted.error());
-    if (auto settled = *admitted ? files.finish_rotation() : files.drop_next_seal_key(); !settled)
-      return tl::make_unexpected(settled.error());
+    if (*admitted)
+      if (auto settled = files.finish_rotation(); !settled) return tl::make_unexpected(settled.error());
   }
   auto key = files.seal_key();
   if (!key) return tl::make_unexpected(key.error());
@@ -105,6 +107,25 @@ Result<SigningKey> own_seal_key(const KeyFiles& files, std::string_view origin, 
   return made;
 }
 
+// A statement about keys is only as good as the key that makes it: it must be active now, with the row locked until the
+// statement is committed.
+Result<void> need_active(Unit& unit, const ledger::VerifierKey& key) {
+  const auto row = unit.get(tables::kLedgerKeys, {key.id_text()});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row || std::get<std::string>((**row)[1]) != key.text() || std::get<std::string>((**row)[2]) != "active")
+    return failure_of(Code::LEDGER_KEY_NOT_ADMITTED, "changing the keys", {{"key", key.id_text()}});
+  return {};
+}
+
+Result<void> need_unknown(Unit& unit, const ledger::VerifierKey& key) {
+  const auto row = unit.get(tables::kLedgerKeys, {key.id_text()});
+  if (!row) return tl::make_unexpected(row.error());
+  if (*row)
+    return failure_of(Code::LEDGER_DRAFT, "changing the keys",
+                      {{"problem", "names a key that this ledger knows already"}});
+  return {};
+}
+
 ledger::Draft statement(std::string_view type, const ledger::Actor& actor, std::string payload) {
   return {std::string(kLedgerStream), std::string(type), actor, std::move(payload)};
 }
@@ -125,13 +146,15 @@ Result<std::optional<std::string>> origin_of(store::Reader& reader) {
 
 Ledger::Ledger(store::Store& store, Clock& clock, Random& random, KeyFiles files, std::string origin,
                ledger::RedactionKey redaction_key, SigningKey key, std::vector<std::string> witnesses)
-    : random_(random),
+    : store_(store),
+      random_(random),
       files_(std::move(files)),
       origin_(std::move(origin)),
       redaction_key_(redaction_key),
       witnesses_(std::make_unique<WitnessKeeper>(std::move(witnesses))),
-      writer_(std::make_unique<Writer>(store, clock, Sealing{origin_, std::move(key)}, WriterOptions(),
-                                       [this](const store::Seal& seal) { witnesses_->offer(seal); })) {}
+      writer_(std::make_unique<Writer>(store, clock, Sealing{origin_, std::move(key), [this] { return own_key(); }},
+                                       WriterOptions(), [this](const store::Seal& seal) { witnesses_->offer(seal); })) {
+}
 
 Result<std::unique_ptr<Ledger>> Ledger::create(store::Store& store, Clock& clock, Random& random,
                                                const LedgerPlace& place) {
@@ -186,23 +209,33 @@ Result<std::unique_ptr<Ledger>> Ledger::open(store::Store& store, Clock& clock, 
   return failure_of(Code::STORE_CONFLICT, std::string(kOpening));
 }
 
-SigningKey Ledger::copy_of_key() const {
-  // The file is the key's home; the writer's copy belongs to its thread.
+// The file is the key's home; the writer's copy belongs to whoever writes.
+Result<SigningKey> Ledger::own_key() const {
   auto key = files_.seal_key();
-  CHECK(key && *key);
+  if (!key) return tl::make_unexpected(key.error());
+  if (!*key)
+    return failure_of(Code::LEDGER_KEY_FILE, "reading the key",
+                      {{"file", (files_.folder() / "seal.key").string()}, {"problem", "is not there"}});
   return std::move(**key);
 }
 
 Result<Acknowledgement> Ledger::rotate_key(const ledger::Actor& actor) {
-  auto old_key = files_.seal_key();
+  const auto lock = files_.lock();
+  if (!lock) return tl::make_unexpected(lock.error());
+  const auto old_key = own_key();
   if (!old_key) return tl::make_unexpected(old_key.error());
-  if (!*old_key)
-    return failure_of(Code::LEDGER_KEY_FILE, "rotating the key",
-                      {{"file", (files_.folder() / "seal.key").string()}, {"problem", "is not there"}});
-  SigningKey new_key = SigningKey::make(origin_, random_);
-  if (auto written = files_.write_next_seal_key(new_key); !written) return tl::make_unexpected(written.error());
-  const std::string payload = ledger::rotated_payload(origin_, **old_key, new_key);
-  auto recorded = writer_->rotate(std::move(new_key), [&](Unit& unit) {
+  // A next key that is there was of a rotation that did not come to pass.
+  auto next = files_.next_seal_key();
+  if (!next) return tl::make_unexpected(next.error());
+  if (!*next) {
+    *next = SigningKey::make(origin_, random_);
+    if (auto written = files_.write_next_seal_key(**next); !written) return tl::make_unexpected(written.error());
+  }
+  const ledger::VerifierKey new_verifier = (*next)->verifier();
+  const std::string payload = ledger::rotated_payload(origin_, *old_key, **next);
+  auto recorded = writer_->rotate(std::move(**next), [&](Unit& unit) -> Result<void> {
+    if (auto active = need_active(unit, old_key->verifier()); !active) return active;
+    if (auto unknown = need_unknown(unit, new_verifier); !unknown) return unknown;
     return unit.append_prepared(statement(ledger::kKeyRotated, actor, payload));
   });
   if (!recorded) return recorded;  // the next opening finds out which of the two keys it is
@@ -222,12 +255,15 @@ Result<Acknowledgement> Ledger::admit_key(const ledger::Actor& actor, std::strin
   ledger::Signature signature;
   if (!added || !bytes || bytes->size() != signature.size()) return refuse("holds no key and signature");
   std::copy(bytes->begin(), bytes->end(), signature.begin());
-  const SigningKey by = copy_of_key();
+  const auto lock = files_.lock();
+  if (!lock) return tl::make_unexpected(lock.error());
+  const auto own = own_key();
+  if (!own) return tl::make_unexpected(own.error());
+  const SigningKey& by = *own;
   const std::string payload = ledger::admitted_payload(origin_, *added, signature, by);
   return writer_->run([&](Unit& unit) -> Result<void> {
-    const auto known = unit.get(tables::kLedgerKeys, {added->id_text()});
-    if (!known) return tl::make_unexpected(known.error());
-    if (*known) return refuse("names a key that this ledger knows already");
+    if (auto active = need_active(unit, by.verifier()); !active) return active;
+    if (auto unknown = need_unknown(unit, *added); !unknown) return unknown;
     // Judged as whoever verifies will judge it: a statement that does not hold would break the ledger for good.
     ledger::KeyState state;
     if (state.apply(ledger::kCreated, ledger::created_payload(origin_, by, ledger::redaction_key_id(redaction_key_))) ||
@@ -238,8 +274,13 @@ Result<Acknowledgement> Ledger::admit_key(const ledger::Actor& actor, std::strin
 }
 
 Result<Acknowledgement> Ledger::retire_key(const ledger::Actor& actor, std::string_view key_id) {
-  const SigningKey by = copy_of_key();
+  const auto lock = files_.lock();
+  if (!lock) return tl::make_unexpected(lock.error());
+  const auto own = own_key();
+  if (!own) return tl::make_unexpected(own.error());
+  const SigningKey& by = *own;
   return writer_->run([&](Unit& unit) -> Result<void> {
+    if (auto active = need_active(unit, by.verifier()); !active) return active;
     const auto row = unit.get(tables::kLedgerKeys, {std::string(key_id)});
     if (!row) return tl::make_unexpected(row.error());
     const auto key = *row ? ledger::VerifierKey::parse(std::get<std::string>((**row)[1])) : std::nullopt;
@@ -279,11 +320,16 @@ Result<Acknowledgement> Ledger::erase_blob(const ledger::Actor& actor, std::stri
   Happening erased{std::string(kLedgerStream), std::string(kBlobErased), actor};
   erased.payload.set("reason", reason);
   erased.payload.set("sha256", sha256);
-  return writer_->run([&](Unit& unit) -> Result<void> {
+  auto recorded = writer_->run([&](Unit& unit) -> Result<void> {
     if (auto gone = unit.erase_content(sha256); !gone) return gone;
     return unit.append(erased);
   });
+  if (!recorded) return recorded;
+  if (auto scrubbed = store_.scrub(); !scrubbed) return tl::make_unexpected(scrubbed.error());
+  return recorded;
 }
+
+std::vector<std::string> Ledger::settle_witnesses() { return witnesses_->settle(); }
 
 Result<std::string> make_admission_request(store::Store& store, Random& random, const LedgerPlace& place) {
   const auto reader = store.reader();
@@ -293,8 +339,17 @@ Result<std::string> make_admission_request(store::Store& store, Random& random, 
   if (!*origin) return failure("asking for admission", "the store holds no ledger yet");
   auto files = key_files(place, **origin);
   if (!files) return tl::make_unexpected(files.error());
+  const auto lock = files->lock();
+  if (!lock) return tl::make_unexpected(lock.error());
   const auto key = own_seal_key(*files, **origin, random);
   if (!key) return tl::make_unexpected(key.error());
+  const auto known = (*reader)->get(tables::kLedgerKeys, {key->verifier().id_text()});
+  if (!known) return tl::make_unexpected(known.error());
+  if (*known)
+    return failure_of(Code::LEDGER_KEY_FILE, "asking for admission",
+                      {{"file", (files->folder() / "seal.key").string()},
+                       {"problem", "holds a key that the ledger knows as " + std::get<std::string>((**known)[2]) +
+                                       ": if it is retired, move the file away and ask again"}});
   json::Value request = json::Value::object();
   request.set("key", key->verifier().text());
   request.set("signature", ledger::base64(ledger::sign_admission(**origin, *key)));

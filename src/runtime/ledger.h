@@ -49,15 +49,20 @@ class Ledger {
   Result<Acknowledgement> retire_key(const ledger::Actor& actor, std::string_view key_id);
   Result<Acknowledgement> add_witness(const ledger::Actor& actor, std::string_view witness);
   Result<Acknowledgement> remove_witness(const ledger::Actor& actor, std::string_view witness);
+  // Also sees to it that the content is not left in the store's files; a failure then says so, though the entry is there.
   Result<Acknowledgement> erase_blob(const ledger::Actor& actor, std::string_view sha256, std::string_view reason);
+
+  // Waits until the witnesses have been brought the newest seal; what went wrong, by witness.
+  std::vector<std::string> settle_witnesses();
 
  private:
   Ledger(store::Store& store, Clock& clock, Random& random, ledger::KeyFiles files, std::string origin,
          ledger::RedactionKey redaction_key, ledger::SigningKey key, std::vector<std::string> witnesses);
   static Result<std::unique_ptr<Ledger>> create(store::Store& store, Clock& clock, Random& random,
                                                 const LedgerPlace& place);
-  ledger::SigningKey copy_of_key() const;
+  Result<ledger::SigningKey> own_key() const;
 
+  store::Store& store_;
   Random& random_;
   ledger::KeyFiles files_;
   std::string origin_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/load_export.h"
 
+#include <algorithm>
+
+#include "base/limits.h"
 #include "diagnostics/diagnostic.h"
 #include "json/decimal.h"
 #include "json/parse.h"
@@ -17,6 +20,12 @@ std::string text_of(const Sha256& hash) { return {reinterpret_cast<const char*>(
 void ExportLoader::take(std::string_view bytes) {
   while (!failed_ && !bytes.empty()) {
     const std::size_t end = bytes.find('\n');
+    if (pending_.size() + std::min(end, bytes.size()) > limits::kExportLineBytesMax) {
+      failed_ =
+          Failure{"reading line " + std::to_string(lines_ + 1) + " of the exported ledger", "it is too long to be one"};
+      pending_.clear();
+      return;
+    }
     if (end == std::string_view::npos) {
       pending_ += bytes;
       return;
@@ -36,7 +45,7 @@ Result<void> ExportLoader::line(std::string_view text) {
                       {{"sequence", std::to_string(peaks_.size() + entries_.size() + 1)}, {"problem", problem}});
   };
   if (ended_) return wrong("something follows the end");
-  if (text.starts_with("{\"entry\":")) {
+  if (lines_ > 1 && text.starts_with("{\"entry\":")) {
     auto parsed = ledger::parse_exported(text);
     if (!parsed) return tl::make_unexpected(parsed.error());
     entries_.push_back(std::move(parsed->entry));

@@ -4,14 +4,19 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "json/parse.h"
+#include "ledger/receipt.h"
 #include "ledger/redaction.h"
 #include "ledger/streams.h"
+#include "runtime/ledger_events.h"
 #include "runtime/witness.h"
 #include "store/tables.h"
 
@@ -22,7 +27,7 @@ using ledger::Break;
 namespace tables = store::tables;
 
 // Entries a chunk: some megabytes in memory, and enough that handing it over costs nothing.
-constexpr std::uint64_t kChunk = 4096;
+constexpr std::uint64_t kChunk = 1024;
 constexpr std::uint64_t kBlock = 256;  // entries of a level 8 node of the tree
 static_assert(kChunk % kBlock == 0);
 
@@ -87,7 +92,7 @@ std::unique_ptr<Chunk> read_chunk(store::Reader& reader, std::uint64_t first, st
 class ChunkReaders {
  public:
   ChunkReaders(store::Store& store, std::uint64_t last, unsigned threads)
-      : store_(store), last_(last), chunks_((last + kChunk - 1) / kChunk), ahead_(threads * 2) {
+      : store_(store), last_(last), chunks_((last + kChunk - 1) / kChunk), ahead_(std::max(1u, threads) * 2) {
     for (unsigned i = 0; i < std::max(1u, threads); ++i) threads_.emplace_back([this] { work(); });
   }
   ~ChunkReaders() {
@@ -251,57 +256,105 @@ class TreeRows {
   std::vector<Pages<store::TreeNode>> rows_;  // by level
 };
 
-// Is what an entry refers to there, and is it what it refers to?
-Result<std::optional<Break>> check_blobs(store::Reader& reader, const store::EntryRow& row, VerifyReport& report) {
-  for (const std::string& sha256 : ledger::blob_references(row.payload)) {
-    const auto blob = reader.get(tables::kBlobs, {sha256});
-    if (!blob) return tl::make_unexpected(blob.error());
-    const auto* bytes = *blob ? std::get_if<std::string>(&(**blob)[1]) : nullptr;
-    const std::string sequence = std::to_string(row.sequence);
-    if (bytes == nullptr) {
-      const auto erased = reader.get(tables::kLedgerErasures, {sha256});
-      if (!erased) return tl::make_unexpected(erased.error());
-      if (!*erased)
-        return std::optional(
-            broken(row.sequence, Code::LEDGER_BLOB_MISSING, {{"sequence", sequence}, {"sha256", sha256}}));
-      ++report.erased_blobs;
-    } else if (sha256_hex(*bytes) != sha256) {
-      return std::optional(
-          broken(row.sequence, Code::LEDGER_BLOB_CHANGED, {{"sequence", sequence}, {"sha256", sha256}}));
+// Blobs that entries refer to: there, or erased by an entry of this very ledger (the table of erasures is no proof).
+class Blobs {
+ public:
+  Blobs(store::Reader& reader, VerifyReport& report) : reader_(reader), report_(report) {}
+
+  Result<std::optional<Break>> entry(const store::EntryRow& row) {
+    if (row.type == kBlobErased) {
+      const auto payload = json::parse(row.payload);
+      if (payload && payload->root()["sha256"].is_string()) erased_.emplace(payload->root()["sha256"].string());
     }
-    ++report.blobs;
+    for (const std::string& sha256 : ledger::blob_references(row.payload)) {
+      ++report_.blobs;
+      const auto blob = reader_.get(tables::kBlobs, {sha256});
+      if (!blob) return tl::make_unexpected(blob.error());
+      const auto* bytes = *blob ? std::get_if<std::string>(&(**blob)[1]) : nullptr;
+      if (bytes == nullptr) missing_.emplace(sha256, row.sequence);
+      else if (sha256_hex(*bytes) != sha256)
+        return std::optional(broken(row.sequence, Code::LEDGER_BLOB_CHANGED,
+                                    {{"sequence", std::to_string(row.sequence)}, {"sha256", sha256}}));
+    }
+    return std::nullopt;
   }
+  std::optional<Break> finish() {
+    std::optional<Break> first;
+    for (const auto& [sha256, sequence] : missing_) {
+      if (erased_.contains(sha256)) ++report_.erased_blobs;
+      else if (!first || sequence < first->sequence)
+        first =
+            broken(sequence, Code::LEDGER_BLOB_MISSING, {{"sequence", std::to_string(sequence)}, {"sha256", sha256}});
+    }
+    return first;
+  }
+
+ private:
+  store::Reader& reader_;
+  VerifyReport& report_;
+  std::map<std::string, std::uint64_t> missing_;  // and the first entry that refers to it
+  std::set<std::string> erased_;
+};
+
+// The witnesses that verified entries name: whoever cuts the table short cannot make them forgotten.
+class Witnesses {
+ public:
+  void entry(const store::EntryRow& row) {
+    if (row.type != kWitnessAdded && row.type != kWitnessRemoved) return;
+    const auto payload = json::parse(row.payload);
+    if (!payload || !payload->root()["witness"].is_string()) return;
+    const std::string witness(payload->root()["witness"].string());
+    if (row.type == kWitnessAdded) names_.insert(witness);
+    else names_.erase(witness);
+  }
+  const std::set<std::string>& names() const { return names_; }
+
+ private:
+  std::set<std::string> names_;
+};
+
+// Does the ledger agree with what a witness kept? Asked when everything is verified, so that the tree's rows can be trusted;
+// a writer may have brought the witness more than our reader sees: then a new reader must have it.
+Result<std::optional<Break>> compare_with(store::Store& store, const std::string& witness, std::string_view note,
+                                          const ledger::Checkpoint& ours, std::vector<Diagnostic>& warnings) {
+  const std::string name = "the witness " + witness;
+  const auto parsed = ledger::parse_note(note);
+  const auto kept = parsed ? ledger::parse_checkpoint(parsed->text) : std::nullopt;
+  if (!kept) {
+    warnings.push_back(report(Code::LEDGER_WITNESS, {}, {{"witness", witness}, {"problem", "holds no checkpoint"}}));
+    return std::nullopt;
+  }
+  const auto reader = store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto head = (*reader)->head();
+  if (!head) return tl::make_unexpected(head.error());
+  if (kept->size > head->size)
+    return std::optional(
+        broken(ours.size + 1, Code::LEDGER_CUT,
+               {{"size", std::to_string(ours.size)}, {"kept", name}, {"kept_size", std::to_string(kept->size)}}));
+  const auto root = ledger::tree_root(kept->size, ledger::subtree_of(**reader));
+  if (kept->origin != ours.origin || !root || *root != kept->root)
+    return std::optional(broken(std::min(kept->size, ours.size), Code::LEDGER_FORK,
+                                {{"kept", name}, {"kept_size", std::to_string(kept->size)}}));
   return std::nullopt;
 }
 
-// What the ledger's own witnesses kept. One that cannot be asked is a warning: it proves nothing either way.
-Result<void> ask_witnesses(store::Reader& reader, std::string_view origin, std::vector<KeptCheckpoint>& kept,
-                           std::vector<Diagnostic>& warnings) {
-  std::vector<std::string> witnesses;
-  auto read = reader.find({.table = tables::kLedgerWitnesses}, [&](const store::Row& row) {
-    witnesses.push_back(std::get<std::string>(row[0]));
-    return true;
-  });
-  if (!read) return read;
+// What the witnesses kept. One that cannot be asked is a warning: it proves nothing either way.
+Result<std::optional<Break>> ask_witnesses(store::Store& store, const std::set<std::string>& witnesses,
+                                           const ledger::Checkpoint& ours, std::vector<Diagnostic>& warnings) {
   if (witnesses.empty()) warnings.push_back(report(Code::LEDGER_WITNESS_NONE, {}));
   for (const std::string& witness : witnesses) {
-    const auto seal = kept_seal(witness, origin);
-    if (!seal)
-      warnings.push_back(report(Code::LEDGER_WITNESS, {}, {{"witness", witness}, {"problem", "cannot be asked"}}));
-    else if (!*seal)
+    const auto seal = kept_seal(witness, ours.origin);
+    if (!seal || !*seal) {
       warnings.push_back(
-          report(Code::LEDGER_WITNESS, {}, {{"witness", witness}, {"problem", "has no seal of this ledger"}}));
-    else kept.push_back({"the witness " + witness, **seal});
+          report(Code::LEDGER_WITNESS, {},
+                 {{"witness", witness}, {"problem", seal ? "has no seal of this ledger" : "cannot be asked"}}));
+      continue;
+    }
+    auto found = compare_with(store, witness, **seal, ours, warnings);
+    if (!found || *found) return found;
   }
-  return {};
-}
-
-std::string origin_in(store::Reader& reader) {
-  const auto seal = reader.newest_seal();
-  if (!seal || !*seal) return {};
-  const auto note = ledger::parse_note((*seal)->note);
-  const auto checkpoint = note ? ledger::parse_checkpoint(note->text) : std::nullopt;
-  return checkpoint ? checkpoint->origin : std::string();
+  return std::nullopt;
 }
 
 }  // namespace
@@ -317,13 +370,11 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
   // As many as there are, whatever the head says: sequences without a gap end there, and a gap shows before.
   const std::uint64_t last = *count;
 
-  std::vector<KeptCheckpoint> kept = options.kept;
-  if (options.ask_witnesses)
-    if (auto asked = ask_witnesses(**reader, origin_in(**reader), kept, report.warnings); !asked)
-      return tl::make_unexpected(asked.error());
   ledger::Verifier verifier;
-  expect_kept(verifier, kept, report.warnings);
-  if (options.public_key) verifier.pin(*options.public_key);
+  expect_kept(verifier, options.kept, report.warnings);
+  for (const ledger::VerifierKey& key : options.public_keys) verifier.pin(key);
+  Blobs blobs(**reader, report);
+  Witnesses witnesses;
   TreeRows tree(**reader);
   verifier.on_completed([&tree](const ledger::Peaks::Completed& subtree) { tree.completed(subtree); });
   std::string open_streams;  // of the block that is not complete
@@ -343,7 +394,8 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
         if (!tree_break) return tl::make_unexpected(tree_break.error());
         if (found(*tree_break)) break;
       }
-      const auto blob_break = check_blobs(**reader, row, report);
+      witnesses.entry(row);
+      const auto blob_break = blobs.entry(row);
       if (!blob_break) return tl::make_unexpected(blob_break.error());
       if (found(*blob_break)) break;
       while (true) {
@@ -381,7 +433,15 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
   const auto tree_break = tree.finish();
   if (!tree_break) return tl::make_unexpected(tree_break.error());
   if (found(*tree_break)) return report;
-  if (!options.public_key) report.warnings.push_back(baton::report(Code::LEDGER_KEY_UNPINNED, {}));
+  if (found(blobs.finish())) return report;
+  std::set<std::string> asked(options.witnesses.begin(), options.witnesses.end());
+  if (options.ask_witnesses) asked.insert(witnesses.names().begin(), witnesses.names().end());
+  if (options.ask_witnesses || !asked.empty()) {
+    auto witnessed = ask_witnesses(store, asked, report.checkpoint, report.warnings);
+    if (!witnessed) return tl::make_unexpected(witnessed.error());
+    if (found(std::move(*witnessed))) return report;
+  }
+  if (options.public_keys.empty()) report.warnings.push_back(baton::report(Code::LEDGER_KEY_UNPINNED, {}));
   if (report.erased_blobs != 0)
     report.warnings.push_back(baton::report(Code::LEDGER_ERASED, {}, {{"count", std::to_string(report.erased_blobs)}}));
   return report;

@@ -24,9 +24,10 @@ struct KeptCheckpoint {
 };
 
 struct VerifyOptions {
-  std::optional<ledger::VerifierKey> public_key = {};  // the ledger's first key, or any it admitted, known another way
+  std::vector<ledger::VerifierKey> public_keys = {};  // the first key, or one that sealed: one of them must be met
   std::vector<KeptCheckpoint> kept = {};
-  bool ask_witnesses = true;  // those the ledger names
+  std::vector<std::string> witnesses = {};  // known another way
+  bool ask_witnesses = true;                // also those the ledger names
   unsigned threads = 2;
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };

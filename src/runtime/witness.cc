@@ -21,6 +21,7 @@
 #include "diagnostics/diagnostic.h"
 #include "ledger/note.h"
 #include "net/http_client.h"
+#include "secrets/detector.h"
 
 namespace baton::runtime {
 namespace {
@@ -79,13 +80,20 @@ std::filesystem::path file_in(std::string_view folder, std::string_view origin) 
   return std::filesystem::path(folder) / (name_of(origin) + ".checkpoint");
 }
 
+constexpr int kLockTries = 100;
+constexpr auto kLockPause = 20ms;
+
 // One at a time looks and writes, among threads and processes: a folder that has seen more must not go back.
 Result<Descriptor> lock_folder(std::string_view witness, std::string_view folder, std::string_view origin) {
   const std::string file = file_in(folder, origin).string() + ".lock";
   Descriptor lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-  while (lock.get() >= 0 && ::flock(lock.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return trouble(witness, "cannot be written: " + reason_of(errno));
   if (lock.get() < 0) return trouble(witness, "cannot be written: " + reason_of(errno));
+  // Somebody who never lets go must not hold up whoever records.
+  for (int tries = 0; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return trouble(witness, "cannot be written: " + reason_of(errno));
+    if (tries == kLockTries) return trouble(witness, "is held by somebody else");
+    std::this_thread::sleep_for(kLockPause);
+  }
   return lock;
 }
 
@@ -105,7 +113,11 @@ Result<void> keep_in_folder(std::string_view witness, std::string_view folder, s
 
 Result<std::optional<std::string>> kept_in_folder(std::string_view witness, std::string_view folder,
                                                   std::string_view origin) {
-  const Descriptor in(::open(file_in(folder, origin).c_str(), O_RDONLY | O_CLOEXEC));
+  // Whatever lies there: nothing that would make a reader wait.
+  const Descriptor in(::open(file_in(folder, origin).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat kind;
+  if (in.get() >= 0 && (::fstat(in.get(), &kind) != 0 || !S_ISREG(kind.st_mode)))
+    return trouble(witness, "holds something that is no file");
   if (in.get() < 0) {
     struct stat there;
     if (errno == ENOENT && ::stat(std::string(folder).c_str(), &there) == 0) return std::nullopt;
@@ -135,7 +147,8 @@ struct Output {
 constexpr auto kGitTimeout = 30s;
 Result<Output> git(std::string_view witness, std::string_view repository, std::vector<std::string> arguments,
                    std::string_view input) {
-  std::vector<std::string> words = {"git", "-C", std::string(repository)};
+  // No hooks: what lies in that repository is not ours to run.
+  std::vector<std::string> words = {"git", "-C", std::string(repository), "-c", "core.hooksPath=/dev/null"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -263,6 +276,7 @@ Result<void> check_witness(std::string_view witness) {
   const auto refuse = [](std::string_view problem) {
     return failure_of(Code::LEDGER_DRAFT, "adding a witness", {{"problem", problem}});
   };
+  if (secrets::holds_secret(witness)) return refuse("names a witness by an address that holds a secret");
   for (const std::string_view scheme : {"folder:", "git:"})
     if (const auto path = after(witness, scheme))
       return path->starts_with('/') ? Result<void>()
@@ -342,8 +356,12 @@ void WitnessKeeper::remove(std::string_view witness) {
   std::erase(witnesses_, witness);
 }
 
-std::vector<std::string> WitnessKeeper::troubles() {
-  const std::lock_guard lock(mutex_);
+std::vector<std::string> WitnessKeeper::settle() {
+  std::unique_lock lock(mutex_);
+  settling_ = true;
+  wake_.notify_all();
+  settled_.wait(lock, [this] { return !newest_ && !bringing_; });
+  settling_ = false;
   return troubles_;
 }
 
@@ -354,6 +372,7 @@ void WitnessKeeper::work() {
     if (!newest_) return;
     const store::Seal seal = std::move(*newest_);
     newest_.reset();
+    bringing_ = true;
     const std::vector<std::string> witnesses = witnesses_;
     lock.unlock();
     std::vector<std::string> troubles;
@@ -361,7 +380,9 @@ void WitnessKeeper::work() {
       if (const auto kept = keep_seal(witness, seal.note); !kept) troubles.push_back(kept.error().reason);
     lock.lock();
     troubles_ = std::move(troubles);
-    wake_.wait_for(lock, 1s, [this] { return ending_; });
+    bringing_ = false;
+    settled_.notify_all();
+    wake_.wait_for(lock, 1s, [this] { return ending_ || settling_; });
   }
 }
 

@@ -43,18 +43,18 @@ class WitnessKeeper {
   void offer(const store::Seal& seal);
   void add(std::string witness, const store::Seal& newest);
   void remove(std::string_view witness);
-  // What went wrong the last time, by witness; empty: all is well.
-  std::vector<std::string> troubles();
+  // Waits until the newest seal has been brought. What went wrong, by witness; empty: all is well.
+  std::vector<std::string> settle();
 
  private:
   void work();
 
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable wake_, settled_;
   std::vector<std::string> witnesses_;
   std::optional<store::Seal> newest_;  // not brought yet
   std::vector<std::string> troubles_;
-  bool ending_ = false;
+  bool bringing_ = false, settling_ = false, ending_ = false;
   std::thread thread_;
 };
 

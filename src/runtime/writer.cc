@@ -81,6 +81,8 @@ Result<void> guarded(const UseCase& use_case, Unit& unit) {
     return use_case(unit);
   } catch (const std::exception& error) {
     return failure("running a use case", error.what());
+  } catch (...) {
+    return failure("running a use case", "it threw something");
   }
 }
 
@@ -101,12 +103,14 @@ ledger::Draft jump_draft(std::string_view node, std::int64_t expected, std::int6
 
 Result<void> Unit::write_begins() {
   if (has_savepoint_) return {};
-  if (auto made = transaction_.savepoint(); !made) return made;
+  if (auto made = noted(transaction_.savepoint()); !made) return made;
   has_savepoint_ = true;
   return {};
 }
 
 Result<PreparedHappening> prepare(const Happening& happening) {
+  if (auto clean = ledger::check_names(happening.stream, happening.actor.id); !clean)
+    return tl::make_unexpected(clean.error());
   auto prepared = ledger::prepare_payload(happening.payload, happening.exempt);
   if (!prepared) return tl::make_unexpected(prepared.error());
   auto draft = std::make_shared<const ledger::Draft>(
@@ -125,6 +129,13 @@ Result<void> Unit::append(const Happening& happening) {
 Result<void> Unit::append(const PreparedHappening& prepared) {
   for (const ledger::Blob& blob : prepared.blobs)
     if (auto kept = keep(blob); !kept) return kept;
+  // What only looks like a reference would be a blob that is missing, for ever.
+  for (const std::string& sha256 : ledger::blob_references(prepared.draft->payload)) {
+    const auto there = get(store::tables::kBlobs, {sha256});
+    if (!there) return tl::make_unexpected(there.error());
+    if (!*there)
+      return failure_of(Code::LEDGER_DRAFT, std::string(kDoing), {{"problem", "refers to a blob that is not there"}});
+  }
   return record(prepared.draft);
 }
 
@@ -149,17 +160,19 @@ Result<void> Unit::keep(const ledger::Blob& blob) {
     return failure_of(
         Code::LEDGER_TOO_LARGE, std::string(kDoing),
         {{"bytes", std::to_string(blob.bytes.size())}, {"max", std::to_string(limits::kLedgerBlobBytesMax)}});
-  const auto there = transaction_.get(store::tables::kBlobs, {blob.sha256});
+  const auto there = get(store::tables::kBlobs, {blob.sha256});
   if (!there) return tl::make_unexpected(there.error());
-  // The same content is there once. Once erased it stays so under this hash: the entry says it is gone.
-  if (*there) return {};
+  if (*there && std::holds_alternative<std::monostate>((**there)[1]))
+    return failure_of(Code::LEDGER_DRAFT, std::string(kDoing),
+                      {{"problem", "holds content that was erased from this ledger"}});
+  if (*there) return {};  // the same content is there once
   if (auto begun = write_begins(); !begun) return begun;
   return transaction_.insert(store::tables::kBlobs,
                              {blob.sha256, blob.bytes, blob.key.empty() ? store::Value() : store::Value(blob.key)});
 }
 
 Result<void> Unit::erase_content(std::string_view sha256) {
-  const auto there = transaction_.get(store::tables::kBlobs, {std::string(sha256)});
+  const auto there = get(store::tables::kBlobs, {std::string(sha256)});
   if (!there) return tl::make_unexpected(there.error());
   if (!*there) return failure("erasing a blob", "there is none with this hash");
   if (auto begun = write_begins(); !begun) return begun;
@@ -288,47 +301,86 @@ void Writer::take_jobs(std::unique_lock<std::mutex>& lock, std::vector<Job>& job
 
 void Writer::run_jobs(std::span<Job> jobs) {
   std::vector<Result<Acknowledgement>> results;
-  const auto outcome = attempt(jobs, results);
-  if (outcome || (jobs.size() == 1 && !is_conflict(outcome.error()))) {
+  const Attempt together = attempt(jobs, results);
+  // What may be recorded already is not run again: the callers hear of the failure, and their retries carry a key by which
+  // it is known again.
+  if (together.outcome || together.may_be_committed || (jobs.size() == 1 && !is_conflict(together.outcome.error()))) {
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      jobs[i].acknowledge(outcome ? std::move(results[i]) : tl::make_unexpected(outcome.error()));
+      jobs[i].acknowledge(together.outcome ? std::move(results[i]) : tl::make_unexpected(together.outcome.error()));
     return;
   }
   // One of them stands in the way of all, or another node was faster: each by itself.
   for (Job& job : jobs) {
-    Result<void> alone = outcome;
+    Attempt alone = together;
     for (int retry = 0; retry < limits::kWriterRetriesMax; ++retry) {
       alone = attempt({&job, 1}, results);
-      if (alone || !is_conflict(alone.error())) break;
+      if (alone.outcome || alone.may_be_committed || !is_conflict(alone.outcome.error())) break;
     }
-    job.acknowledge(alone ? std::move(results[0]) : tl::make_unexpected(alone.error()));
+    job.acknowledge(alone.outcome ? std::move(results[0]) : tl::make_unexpected(alone.outcome.error()));
   }
 }
 
-Result<void> Writer::attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results) {
+Writer::Attempt Writer::attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results) {
   auto begun = store_.begin();
-  if (!begun) return tl::make_unexpected(begun.error());
-  store::Transaction& transaction = **begun;
-
+  if (!begun) return {tl::make_unexpected(begun.error())};
+  // Beside the store's clock, which is read when the transaction begins: what use cases take is no jump.
+  const std::int64_t steady = clock_.monotonic_ns();
   std::vector<Done> done(jobs.size());
+  if (auto run = run_use_cases(jobs, **begun, done); !run) return {run};
   const ledger::SigningKey* successor = nullptr;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (done[i].outcome && jobs[i].successor) successor = jobs[i].successor.get();
+  return place(**begun, done, successor, steady, results);
+}
+
+// Each on what the ones before it left. A failure here is of the store, and of the whole transaction.
+Result<void> Writer::run_use_cases(std::span<Job> jobs, store::Transaction& transaction, std::span<Done> done) {
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Unit unit(transaction, done[i].recorded);
-    done[i].outcome = guarded(jobs[i].use_case, unit);
-    if (done[i].outcome) {
+    Recorded& recorded = done[i].recorded;
+    Result<void>& outcome = done[i].outcome;
+    Unit unit(transaction, recorded);
+    outcome = guarded(jobs[i].use_case, unit);
+    if (outcome && unit.has_savepoint_ && recorded.drafts.empty())
+      outcome = failure(std::string(kDoing), "the use case wrote something without recording why");
+    if (outcome) {
       if (unit.has_savepoint_)
         if (auto released = transaction.release_savepoint(); !released) return released;
-      if (jobs[i].successor) successor = jobs[i].successor.get();
       continue;
     }
-    if (is_of_the_store(done[i].outcome.error())) return done[i].outcome;
-    done[i].recorded.drafts.clear();
+    if (unit.store_failed_ || is_of_the_store(outcome.error())) return outcome;
+    recorded.drafts.clear();
     if (unit.has_savepoint_) {
       if (auto back = transaction.rollback_to_savepoint(); !back) return back;
       if (auto released = transaction.release_savepoint(); !released) return released;
     }
   }
-  return place(transaction, done, successor, results);
+  return {};
+}
+
+// A key that was retired or rotated away meanwhile must not seal: nobody could verify what it sealed. Whoever changes keys
+// holds the head when he commits, so that with the head in our hands the answer stays true.
+Result<void> Writer::need_admitted_key(store::Transaction& transaction) {
+  const auto is_active = [&]() -> Result<bool> {
+    const ledger::VerifierKey& key = sealing_.key.verifier();
+    bool active = false;
+    auto found = transaction.find(
+        {.table = store::tables::kLedgerKeys, .equal = {key.id_text()}}, store::Lock::None, [&](const store::Row& row) {
+          active = std::get<std::string>(row[1]) == key.text() && std::get<std::string>(row[2]) == "active";
+          return false;
+        });
+    if (!found) return tl::make_unexpected(found.error());
+    return active;
+  };
+  auto active = is_active();
+  if (active && !*active && sealing_.read_key_again) {
+    if (auto now = sealing_.read_key_again()) {
+      sealing_.key = std::move(*now);
+      active = is_active();
+    }
+  }
+  if (!active) return tl::make_unexpected(active.error());
+  if (*active) return {};
+  return failure_of(Code::LEDGER_KEY_NOT_ADMITTED, std::string(kDoing), {{"key", sealing_.key.verifier().id_text()}});
 }
 
 std::optional<ledger::Draft> Writer::notice_jump(std::int64_t wall, std::int64_t steady,
@@ -338,12 +390,15 @@ std::optional<ledger::Draft> Writer::notice_jump(std::int64_t wall, std::int64_t
   std::int64_t expected = wall;
   if (last_seen_) expected = last_seen_->wall + (steady - last_seen_->steady);
   else if (head.size != 0 && head.time > wall) expected = head.time;
-  if (head.size == 0 || std::abs(wall - expected) <= limits::kClockJumpNanoseconds) return std::nullopt;
+  // Two clocks drift apart a little while nothing is written.
+  const std::int64_t drift = last_seen_ ? (steady - last_seen_->steady) / limits::kClockDriftDivisor : 0;
+  if (head.size == 0 || std::abs(wall - expected) <= limits::kClockJumpNanoseconds + drift) return std::nullopt;
   return jump_draft("node/" + sealing_.key.verifier().id_text(), expected, wall);
 }
 
-Result<void> Writer::place(store::Transaction& transaction, std::span<Done> done, const ledger::SigningKey* successor,
-                           std::vector<Result<Acknowledgement>>& results) {
+Writer::Attempt Writer::place(store::Transaction& transaction, std::span<Done> done,
+                              const ledger::SigningKey* successor, std::int64_t steady,
+                              std::vector<Result<Acknowledgement>>& results) {
   results.clear();
   std::vector<const ledger::Draft*> drafts;
   for (Done& one : done) {
@@ -354,17 +409,18 @@ Result<void> Writer::place(store::Transaction& transaction, std::span<Done> done
   if (drafts.empty()) return {};  // nothing happened; the transaction is given up
 
   const auto now = transaction.now();
-  if (!now) return tl::make_unexpected(now.error());
-  const std::int64_t steady = clock_.monotonic_ns();
+  if (!now) return {tl::make_unexpected(now.error())};
   const auto head = transaction.take_head();
-  if (!head) return tl::make_unexpected(head.error());
+  if (!head) return {tl::make_unexpected(head.error())};
   const bool creates = drafts.front()->type == ledger::kCreated;
-  if (creates != (head->size == 0))
-    return creates ? failure_of(Code::STORE_CONFLICT, std::string(kDoing))
-                   : failure(std::string(kDoing), "the ledger has not been created");
+  if (creates && head->size != 0) return {failure_of(Code::STORE_CONFLICT, std::string(kDoing))};
+  if (!creates && head->size == 0) return {failure(std::string(kDoing), "the ledger has not been created")};
+  // A rotation's own statement has seen to it that the old key is active, and holds its row.
+  if (!creates && successor == nullptr)
+    if (auto admitted = need_admitted_key(transaction); !admitted) return {admitted};
   const auto peaks = ledger::Peaks::read(head->size, head->peaks);
   if (!peaks || head->hash.size() != sizeof(Sha256))
-    return failure_of(Code::LEDGER_HEAD, std::string(kDoing), {{"problem", "its size and its peaks do not fit"}});
+    return {failure_of(Code::LEDGER_HEAD, std::string(kDoing), {{"problem", "its size and its peaks do not fit"}})};
 
   const auto jump = notice_jump(now->nanoseconds, steady, *head);
   if (jump) drafts.insert(drafts.begin(), &*jump);
@@ -379,10 +435,11 @@ Result<void> Writer::place(store::Transaction& transaction, std::span<Done> done
   const auto seal = std::make_shared<store::Seal>(store::Seal{
       moved.size, ledger::sign_note(ledger::checkpoint_text({sealing_.origin, moved.size, placed.peaks.root()}),
                                     std::span(keys, successor == nullptr ? 1 : 2))});
-  if (auto appended = transaction.append(placed.rows, placed.nodes, *seal, moved); !appended) return appended;
+  if (auto appended = transaction.append(placed.rows, placed.nodes, *seal, moved); !appended) return {appended};
   if (auto committed = transaction.commit(); !committed) {
     // The answer to a commit may be lost on its way though the commit was not.
-    if (!was_committed(moved.size, placed.hashes.back())) return committed;
+    if (is_conflict(committed.error())) return {committed};
+    if (!was_committed(moved.size, placed.hashes.back())) return {committed, true};
   }
 
   last_seen_ = Seen{now->nanoseconds, steady};

@@ -68,10 +68,10 @@ class Unit {
   // The store's clock. Constant in a transaction.
   Result<Time> now() { return transaction_.now(); }
   Result<std::optional<store::Row>> get(const store::Table& table, const store::Row& key) {
-    return transaction_.get(table, key);
+    return noted(transaction_.get(table, key));
   }
   Result<void> find(const store::Query& query, store::Lock lock, const store::TakeRow& take) {
-    return transaction_.find(query, lock, take);
+    return noted(transaction_.find(query, lock, take));
   }
 
   // Records: the payload is redacted and checked (ledger/redaction.h), the tables follow at once, the entry gets its place
@@ -88,11 +88,18 @@ class Unit {
 
  private:
   friend class Writer;
+  // A call of the store that fails spoils the transaction for everyone in it, whatever the use case makes of it.
+  template <class T>
+  Result<T> noted(Result<T> result) {
+    if (!result) store_failed_ = true;
+    return result;
+  }
   Result<void> write_begins();
   Result<void> record(std::shared_ptr<const ledger::Draft> draft);
 
   store::Transaction& transaction_;
   Recorded& recorded_;
+  bool store_failed_ = false;
   bool has_savepoint_ = false;  // made at the first write: most use cases only append, and an entry is only a draft yet
 };
 
@@ -114,6 +121,8 @@ using Acknowledge = std::function<void(Result<Acknowledgement>)>;
 struct Sealing {
   std::string origin;
   ledger::SigningKey key;
+  // Where another process with the same key folder has rotated the key: the key as it is now. May be empty.
+  std::function<Result<ledger::SigningKey>()> read_key_again = {};
 };
 
 struct WriterOptions {
@@ -159,9 +168,16 @@ class Writer {
   bool is_waited_for() const;
   Result<Acknowledgement> queue_and_wait(std::unique_lock<std::mutex> lock, Job job);
   void run_jobs(std::span<Job> jobs);
-  Result<void> attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results);
-  Result<void> place(store::Transaction& transaction, std::span<Done> done, const ledger::SigningKey* successor,
-                     std::vector<Result<Acknowledgement>>& results);
+  // What became of a transaction as a whole.
+  struct Attempt {
+    Result<void> outcome;
+    bool may_be_committed = false;  // the commit failed, and whether it took effect could not be found out
+  };
+  Attempt attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results);
+  Result<void> run_use_cases(std::span<Job> jobs, store::Transaction& transaction, std::span<Done> done);
+  Result<void> need_admitted_key(store::Transaction& transaction);
+  Attempt place(store::Transaction& transaction, std::span<Done> done, const ledger::SigningKey* successor,
+                std::int64_t steady, std::vector<Result<Acknowledgement>>& results);
   bool was_committed(std::uint64_t sequence, const Sha256& hash);
   std::optional<ledger::Draft> notice_jump(std::int64_t wall, std::int64_t steady, const store::Head& head) const;
 

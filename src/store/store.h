@@ -167,6 +167,10 @@ class Store {
   // process, of other processes (SQLite: a signal file) and of other nodes (PostgreSQL: NOTIFY), never by polling.
   virtual Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) = 0;
 
+  // After content was erased: nothing of it is left in the store's own files. STORE_LOCKED while a reader still holds the
+  // log (SQLite). A PostgreSQL server keeps old rows until its VACUUM and its archives as long as it is told to.
+  virtual Result<void> scrub() { return {}; }
+
   // For messages, without credentials: "memory", a folder, "postgresql://host:port/database".
   virtual std::string name() const = 0;
 };

@@ -38,6 +38,7 @@ class FaultyStore final : public Store {
   Result<std::unique_ptr<Transaction>> begin() override;
   Result<std::unique_ptr<Reader>> reader() override;
   Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) override;
+  Result<void> scrub() override { return inner_.scrub(); }
   std::string name() const override { return inner_.name(); }
 
   // Shared with the Readers and Transactions.

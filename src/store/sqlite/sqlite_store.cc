@@ -72,6 +72,19 @@ class SqliteStore final : public Store {
     });
   }
 
+  Result<void> scrub() override {
+    const std::string doing = "clearing the log of the store " + name_;
+    if (!writer_) return failure_of(Code::STORE_READ_ONLY, doing, {{"problem", "it was opened for reading only"}});
+    writer_->turn.take();
+    const int done = sqlite3_wal_checkpoint_v2(writer_->connection->database(), "main", SQLITE_CHECKPOINT_TRUNCATE,
+                                               nullptr, nullptr);
+    writer_->turn.give();
+    if (done != SQLITE_OK)
+      return failure_of(Code::STORE_LOCKED, doing,
+                        {{"holder", " that reads it; erased content stays in the log until it ends"}});
+    return {};
+  }
+
   std::string name() const override { return name_; }
 
  private:
