@@ -398,10 +398,6 @@ TEST_F(LedgerKeyFiles, WrittenAndRead) {
   EXPECT_EQ((*files->seal_key())->verifier(), next.verifier());
   EXPECT_FALSE(files->next_seal_key().value());
   EXPECT_FALSE(files->finish_rotation()) << "there is none to finish";
-  ASSERT_TRUE(files->write_next_seal_key(key));
-  ASSERT_TRUE(files->drop_next_seal_key());
-  EXPECT_FALSE(files->next_seal_key().value());
-  EXPECT_TRUE(files->drop_next_seal_key());
 
   RedactionKey redaction{};
   for (std::size_t i = 0; i < redaction.size(); ++i) redaction[i] = static_cast<std::uint8_t>(i);
