@@ -415,8 +415,9 @@ Writer::Attempt Writer::place(store::Transaction& transaction, std::span<Done> d
   const bool creates = drafts.front()->type == ledger::kCreated;
   if (creates && head->size != 0) return {failure_of(Code::STORE_CONFLICT, std::string(kDoing))};
   if (!creates && head->size == 0) return {failure(std::string(kDoing), "the ledger has not been created")};
-  // A rotation's own statement has seen to it that the old key is active, and holds its row.
-  if (!creates && successor == nullptr)
+  // Where nobody else has written since our last commit, nobody has changed the keys: no need to ask. A rotation's own
+  // statement has seen to it that the old key is active, and holds its row.
+  if (!creates && successor == nullptr && head->size != sealed_size_)
     if (auto admitted = need_admitted_key(transaction); !admitted) return {admitted};
   const auto peaks = ledger::Peaks::read(head->size, head->peaks);
   if (!peaks || head->hash.size() != sizeof(Sha256))
@@ -443,6 +444,7 @@ Writer::Attempt Writer::place(store::Transaction& transaction, std::span<Done> d
   }
 
   last_seen_ = Seen{now->nanoseconds, steady};
+  sealed_size_ = moved.size;
   if (successor != nullptr) sealing_.key = ledger::SigningKey::from_seed(successor->verifier().name, successor->seed());
   std::size_t row = jump ? 1 : 0;
   for (std::size_t i = 0; i < done.size(); ++i) {

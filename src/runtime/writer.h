@@ -191,11 +191,12 @@ class Writer {
     std::int64_t wall, steady;
   };
   std::optional<Seen> last_seen_;  // the two clocks at the last commit
+  std::uint64_t sealed_size_ = 0;  // the ledger's size then; 0: there was none
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> queue_;
-  bool leading_ = false;  // somebody writes: he alone touches sealing_ and last_seen_
+  bool leading_ = false;  // somebody writes: he alone touches sealing_, last_seen_ and sealed_size_
   bool ending_ = false;
   std::size_t expected_ = 0;      // how many use cases a batch has had of late
   std::size_t gathering_ = 0;     // the writer's thread waits until so many are queued; 0: it does not
