@@ -30,15 +30,21 @@ constexpr std::string_view kPreviousMember = R"(,"previous":")";
 
 std::string_view bytes_of(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
 
+// Both digits of every byte.
+constexpr std::array<std::array<char, 2>, 256> kHexOfByte = [] {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::array<std::array<char, 2>, 256> table{};
+  for (std::size_t byte = 0; byte < table.size(); ++byte) table[byte] = {kDigits[byte >> 4], kDigits[byte & 0x0f]};
+  return table;
+}();
+
 void append_hex(std::string& out, std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
   const std::size_t used = out.size();
   out.resize(used + 2 * bytes.size());
   char* to = out.data() + used;
   for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    *to++ = kDigits[byte >> 4];
-    *to++ = kDigits[byte & 0x0f];
+    std::memcpy(to, kHexOfByte[static_cast<unsigned char>(c)].data(), 2);
+    to += 2;
   }
 }
 
