@@ -48,7 +48,15 @@ Node Node::element(std::size_t position) const {
   return {};
 }
 
-Position Node::position() const { return position_at(document_->text(), offset()); }
+Position Node::position() const {
+  if (const auto& source = document_->source_) return position_at(source->text, source->offsets[index_]);
+  return position_at(document_->text(), offset());
+}
+
+void Document::set_source(std::string source, std::vector<std::uint32_t> offsets) {
+  CHECK(offsets.size() == cell_count_);
+  source_ = std::make_unique<const Source>(Source{std::move(source), std::move(offsets)});
+}
 
 // Cells stand in document order, so the way from the root is, at each level, the child whose subtree holds the index.
 std::string Node::pointer() const {

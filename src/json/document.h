@@ -7,6 +7,9 @@
 // Nothing is lost: a number keeps its text, every node knows its byte offset, and what the text held twice never got in
 // (json/parse.h refuses duplicate keys). Line, column and JSON Pointer are worked out from the offset when asked for,
 // because they are only wanted when something is wrong.
+//
+// A document can also come from a text that is not JSON (yaml/yaml.h): then text() is the JSON it was turned into, and
+// positions are those in the source.
 #pragma once
 
 #include <cstdint>
@@ -75,8 +78,8 @@ class Node {
 
   const Document* document() const { return document_; }
   std::uint32_t index() const { return index_; }
-  std::size_t offset() const;  // of its first byte in the text
-  Position position() const;
+  std::size_t offset() const;   // of its first byte in the text
+  Position position() const;    // in the source
   std::string pointer() const;  // JSON Pointer (RFC 6901) from the root
 
  private:
@@ -102,6 +105,10 @@ class Document {
   bool has_plain_numbers() const { return plain_numbers_; }
   std::size_t node_count() const { return cell_count_; }
 
+  // Says that the text was made from `source`. `offsets` has the place of each node in it, in document order, those of
+  // keys among them. Values stay as they are.
+  void set_source(std::string source, std::vector<std::uint32_t> offsets);
+
  private:
   friend class Node;
   friend class Parser;
@@ -116,6 +123,10 @@ class Document {
     std::uint16_t unused;
   };
   static_assert(sizeof(Cell) == 16);
+  struct Source {
+    std::string text;
+    std::vector<std::uint32_t> offsets;  // by cell
+  };
 
   Document() = default;
 
@@ -126,6 +137,7 @@ class Document {
   bool ascii_ = true;
   bool plain_numbers_ = true;
   std::unique_ptr<std::string> decoded_;  // unescaped strings, end to end
+  std::unique_ptr<const Source> source_;  // null: the text is the source
 };
 
 // --- walking --------------------------------------------------------------------------------------------------------
