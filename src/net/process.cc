@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <string>
+
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace baton::net {
+namespace {
+
+// Counted as proc(5) does: the process id is 1, the name in parentheses 2.
+constexpr std::size_t kParentField = 4, kStartField = 22;
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::optional<ProcessStat> read_stat(std::int64_t pid) {
+  if (pid <= 0) return std::nullopt;
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::array<char, 4096> buffer;  // a line has some hundred bytes, and the kernel gives it in one read
+  ssize_t size;
+  do size = ::read(file, buffer.data(), buffer.size());
+  while (size < 0 && errno == EINTR);
+  ::close(file);
+  if (size <= 0) return std::nullopt;
+  auto stat = parse_process_stat({buffer.data(), static_cast<std::size_t>(size)});
+  if (stat && stat->id.pid != pid) return std::nullopt;
+  return stat;
+}
+
+}  // namespace
+
+std::optional<ProcessStat> parse_process_stat(std::string_view line) {
+  // The name may hold anything, `) 1 (` included: it ends at the last parenthesis.
+  const std::size_t open = line.find(" ("), close = line.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
+  if (line.substr(close).size() < 2) return std::nullopt;
+  std::string_view rest = line.substr(close + 2);
+  while (rest.ends_with('\n')) rest.remove_suffix(1);
+  const std::vector<std::string_view> fields = split(rest, ' ');  // from field 3 on
+  ProcessStat stat;
+  if (fields.size() <= kStartField - 3 || !read_number(line.substr(0, open), stat.id.pid) ||
+      !read_number(fields[kParentField - 3], stat.parent) || !read_number(fields[kStartField - 3], stat.id.start_ticks))
+    return std::nullopt;
+  return stat;
+}
+
+std::optional<ProcessId> process_id(std::int64_t pid) {
+  const auto stat = read_stat(pid);
+  return stat ? std::optional(stat->id) : std::nullopt;
+}
+
+bool Ancestry::contains(const ProcessId& process) const {
+  return std::ranges::find(processes, process) != processes.end();
+}
+
+Ancestry ancestry(std::int64_t pid) {
+  Ancestry found;
+  while (found.processes.size() < limits::kProcessStepsMax) {
+    const auto stat = read_stat(pid);
+    // A parent that began after its child is another process that was given the number meanwhile.
+    if (!stat || (!found.processes.empty() && stat->id.start_ticks > found.processes.back().start_ticks)) return found;
+    found.processes.push_back(stat->id);
+    if (pid == 1 || stat->parent == 0) {
+      found.complete = true;
+      return found;
+    }
+    pid = stat->parent;
+  }
+  return found;
+}
+
+}  // namespace baton::net
