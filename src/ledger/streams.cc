@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/streams.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "ledger/entry.h"
+
 namespace baton::ledger {
 namespace {
 
@@ -48,6 +53,65 @@ void add_stream(std::string& set, std::string_view stream) {
 bool may_hold_stream(std::string_view set, std::string_view stream) {
   const std::uint32_t hash = fnv1a(stream);
   return holds(set, lower_bound(set, hash), hash);
+}
+
+namespace {
+
+constexpr std::uint64_t kBlock = 256;
+constexpr std::uint32_t kBlockLevel = 8;
+constexpr std::uint64_t kBlocksAtOnce = 256;  // whose sets are looked at with one question to the store
+
+// The stream's entries of one block, the newest first. False: `take` has had enough.
+Result<bool> read_block(store::Reader& reader, std::uint64_t block, std::string_view stream,
+                        const store::TakeEntry& take) {
+  std::vector<Entry> entries;
+  auto read = reader.entries(block * kBlock + 1, (block + 1) * kBlock, [&](const store::EntryRow& row) {
+    if (row.stream != stream) return true;
+    Entry& entry = entries.emplace_back();
+    entry.sequence = row.sequence;
+    entry.stream = row.stream;
+    entry.type = row.type;
+    entry.actor_id = row.actor_id;
+    entry.actor_kind = row.actor_kind;
+    entry.time = {row.time};
+    entry.payload = row.payload;
+    std::copy_n(row.previous.begin(), std::min(row.previous.size(), entry.previous.size()), entry.previous.begin());
+    std::copy_n(row.hash.begin(), std::min(row.hash.size(), entry.hash.size()), entry.hash.begin());
+    return true;
+  });
+  if (!read) return tl::make_unexpected(read.error());
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
+    if (!take(entry->row())) return false;
+  return true;
+}
+
+}  // namespace
+
+Result<void> read_stream_backwards(store::Reader& reader, std::string_view stream, const store::TakeEntry& take) {
+  const auto head = reader.head();
+  if (!head) return tl::make_unexpected(head.error());
+  std::uint64_t complete = head->size / kBlock;
+  if (may_hold_stream(head->open_streams, stream)) {
+    const auto more = read_block(reader, complete, stream, take);
+    if (!more) return tl::make_unexpected(more.error());
+    if (!*more) return {};
+  }
+  while (complete > 0) {
+    const std::uint64_t first = complete > kBlocksAtOnce ? complete - kBlocksAtOnce : 0;
+    std::vector<std::uint64_t> blocks;
+    auto listed = reader.nodes(kBlockLevel, first, complete - 1, [&](const store::TreeNode& node) {
+      if (may_hold_stream(node.streams, stream)) blocks.push_back(node.position);
+      return true;
+    });
+    if (!listed) return listed;
+    for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+      const auto more = read_block(reader, *block, stream, take);
+      if (!more) return tl::make_unexpected(more.error());
+      if (!*more) return {};
+    }
+    complete = first;
+  }
+  return {};
 }
 
 }  // namespace baton::ledger

@@ -10,9 +10,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+#include "store/store.h"
+
 namespace baton::ledger {
 
 void add_stream(std::string& set, std::string_view stream);
 bool may_hold_stream(std::string_view set, std::string_view stream);
+
+// The entries of one stream, the newest first, until `take` gives false. Blocks that cannot hold it are passed over.
+Result<void> read_stream_backwards(store::Reader& reader, std::string_view stream, const store::TakeEntry& take);
 
 }  // namespace baton::ledger

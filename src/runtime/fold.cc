@@ -6,11 +6,14 @@
 #include "base/check.h"
 #include "json/parse.h"
 #include "ledger/keys.h"
+#include "runtime/fold_parts.h"
 #include "runtime/ledger_events.h"
+#include "runtime/work_events.h"
+#include "store/rows.h"
 #include "store/tables.h"
+#include "work/events.h"
 
 namespace baton::runtime {
-namespace {
 
 using store::Row;
 namespace tables = store::tables;
@@ -20,11 +23,12 @@ tl::unexpected<Failure> malformed(const Event& event, std::string_view what) {
 }
 
 Result<void> put(store::Transaction& transaction, const store::Table& table, const Row& row) {
-  const auto there =
-      transaction.get(table, Row(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(table.key_columns)));
+  const auto there = transaction.get(table, store::key_of(table, row));
   if (!there) return tl::make_unexpected(there.error());
   return *there ? transaction.update(table, row) : transaction.insert(table, row);
 }
+
+namespace {
 
 // One key becomes active or retired; `member` of the payload is its verifier key.
 Result<void> put_key(const Event& event, json::Node payload, std::string_view member, std::string_view state,
@@ -69,15 +73,23 @@ struct Fold {
   Result<void> (*fold)(const Event&, json::Node payload, store::Transaction&);
 };
 
-// Every type that changes a table. A capability adds its own here.
+// Every type that changes a table, beside those of work/events.h, which are one list of their own. A capability adds its own
+// here.
 constexpr std::array kFolds = {
     Fold{ledger::kCreated, fold_created},        Fold{ledger::kKeyAdmitted, fold_created},
     Fold{ledger::kKeyRotated, fold_key_rotated}, Fold{ledger::kKeyRetired, fold_key_retired},
     Fold{kWitnessAdded, fold_witness_added},     Fold{kWitnessRemoved, fold_witness_removed},
-    Fold{kBlobErased, fold_blob_erased},
+    Fold{kBlobErased, fold_blob_erased},         Fold{kHandoffAccepted, fold_handoff_accepted},
+    Fold{kApiAnswered, fold_answered},           Fold{kApiForgotten, fold_forgotten},
+    Fold{kContextUpdated, fold_context_updated}, Fold{kUaixMessageSeen, fold_uaix_message_seen},
+    Fold{kCiDeliveryTaken, fold_delivery_taken}, Fold{kProcessRegistered, fold_process_registered},
+    Fold{kTokenCreated, fold_token_created},     Fold{kTokenRevoked, fold_token_revoked},
 };
 
+constexpr Fold kWorkFold = {"work.*", fold_work_event};
+
 const Fold* find_fold(std::string_view type) {
+  if (work::is_event(type)) return &kWorkFold;
   for (const Fold& fold : kFolds)
     if (fold.type == type) return &fold;
   return nullptr;

@@ -149,7 +149,7 @@ Result<void> Unit::record(std::shared_ptr<const ledger::Draft> draft) {
     if (auto begun = write_begins(); !begun) return begun;
     const Event event{draft->stream, draft->type, draft->actor.id, ledger::actor_kind_name(draft->actor.kind),
                       draft->payload};
-    if (auto folded = fold(event, transaction_); !folded) return folded;
+    if (auto folded = fold(event, rows_); !folded) return folded;
   }
   recorded_.drafts.push_back(std::move(draft));
   return {};
@@ -167,8 +167,8 @@ Result<void> Unit::keep(const ledger::Blob& blob) {
                       {{"problem", "holds content that was erased from this ledger"}});
   if (*there) return {};  // the same content is there once
   if (auto begun = write_begins(); !begun) return begun;
-  return transaction_.insert(store::tables::kBlobs,
-                             {blob.sha256, blob.bytes, blob.key.empty() ? store::Value() : store::Value(blob.key)});
+  return rows_.insert(store::tables::kBlobs,
+                      {blob.sha256, blob.bytes, blob.key.empty() ? store::Value() : store::Value(blob.key)});
 }
 
 Result<void> Unit::erase_content(std::string_view sha256) {
@@ -176,7 +176,7 @@ Result<void> Unit::erase_content(std::string_view sha256) {
   if (!there) return tl::make_unexpected(there.error());
   if (!*there) return failure("erasing a blob", "there is none with this hash");
   if (auto begun = write_begins(); !begun) return begun;
-  return transaction_.update(store::tables::kBlobs, {std::string(sha256), {}, {}});
+  return rows_.update(store::tables::kBlobs, {std::string(sha256), {}, {}});
 }
 
 // --- the writer ---------------------------------------------------------------------------------------------------------

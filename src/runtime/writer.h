@@ -33,6 +33,7 @@
 #include "ledger/note.h"
 #include "ledger/redaction.h"
 #include "runtime/batch_signal.h"
+#include "runtime/row_cache.h"
 #include "store/store.h"
 
 namespace baton::runtime {
@@ -63,15 +64,16 @@ struct Recorded {
 // One use case's view of the transaction.
 class Unit {
  public:
-  Unit(store::Transaction& transaction, Recorded& recorded) : transaction_(transaction), recorded_(recorded) {}
+  Unit(store::Transaction& transaction, Recorded& recorded)
+      : transaction_(transaction), rows_(transaction), recorded_(recorded) {}
 
   // The store's clock. Constant in a transaction.
   Result<Time> now() { return transaction_.now(); }
   Result<std::optional<store::Row>> get(const store::Table& table, const store::Row& key) {
-    return noted(transaction_.get(table, key));
+    return noted(rows_.get(table, key));
   }
   Result<void> find(const store::Query& query, store::Lock lock, const store::TakeRow& take) {
-    return noted(transaction_.find(query, lock, take));
+    return noted(rows_.find(query, lock, take));
   }
 
   // Records: the payload is redacted and checked (ledger/redaction.h), the tables follow at once, the entry gets its place
@@ -98,6 +100,7 @@ class Unit {
   Result<void> record(std::shared_ptr<const ledger::Draft> draft);
 
   store::Transaction& transaction_;
+  RowCache rows_;  // over the same transaction: what was read or written once is not asked for again
   Recorded& recorded_;
   bool store_failed_ = false;
   bool has_savepoint_ = false;  // made at the first write: most use cases only append, and an entry is only a draft yet

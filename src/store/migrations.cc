@@ -24,8 +24,43 @@ constexpr std::string_view kFirst[] = {
     "CREATE TABLE blobs (sha256 {text} NOT NULL PRIMARY KEY, bytes {bytes}, key {bytes}){strict}",
 };
 
+// Rows that hold JSON are not `keyed`: they would fill the inner pages of the key's tree. The columns of the key stand in
+// each index, because that is the order rows are asked for in.
+constexpr std::string_view kWork[] = {
+    "CREATE TABLE work_items (work_id {text} NOT NULL PRIMARY KEY, queue {text} NOT NULL, rank {integer} NOT NULL, "
+    "deadline {integer} NOT NULL, pull_request {text} NOT NULL, phase {text} NOT NULL, item {text} NOT NULL){strict}",
+    "CREATE INDEX work_items_by_queue ON work_items (queue, rank, work_id)",
+    "CREATE INDEX work_items_by_deadline ON work_items (deadline, work_id)",
+    "CREATE INDEX work_items_by_pull_request ON work_items (pull_request, work_id)",
+    "CREATE INDEX work_items_by_phase ON work_items (phase, work_id)",
+    "CREATE TABLE sessions (session_id {text} NOT NULL PRIMARY KEY, work_id {text} NOT NULL, state {text} NOT NULL, "
+    "session {text} NOT NULL){strict}",
+    "CREATE INDEX sessions_by_work ON sessions (work_id, session_id)",
+    "CREATE TABLE work_dependencies (depends_on {text} NOT NULL, work_id {text} NOT NULL, PRIMARY KEY (depends_on, "
+    "work_id)){strict}{keyed}",
+    "CREATE TABLE counters (name {text} NOT NULL PRIMARY KEY, value {integer} NOT NULL){strict}{keyed}",
+    "CREATE TABLE tokens (token_id {text} NOT NULL PRIMARY KEY, token {text} NOT NULL){strict}",
+    "CREATE TABLE answers (key {text} NOT NULL, actor_id {text} NOT NULL, expires_at {integer} NOT NULL, "
+    "request_sha256 {text} NOT NULL, answer {text} NOT NULL, PRIMARY KEY (key, actor_id)){strict}",
+    "CREATE INDEX answers_by_expiry ON answers (expires_at, key, actor_id)",
+    "CREATE TABLE deliveries (delivery_id {text} NOT NULL PRIMARY KEY, received_at {integer} NOT NULL){strict}{keyed}",
+    "CREATE INDEX deliveries_by_time ON deliveries (received_at, delivery_id)",
+    "CREATE TABLE supervised_processes (boot_id {text} NOT NULL, pid {integer} NOT NULL, started {integer} NOT NULL, "
+    "session_id {text} NOT NULL, PRIMARY KEY (boot_id, pid, started)){strict}{keyed}",
+    "CREATE TABLE context_sections (section {text} NOT NULL PRIMARY KEY, version {integer} NOT NULL, content {text} NOT "
+    "NULL){strict}",
+    "CREATE TABLE uaix_messages (message_id {text} NOT NULL, source_id {text} NOT NULL, idempotency_key {text} NOT NULL, "
+    "digest {text} NOT NULL, work_id {text} NOT NULL, expires_at {integer} NOT NULL, PRIMARY KEY (message_id, "
+    "source_id)){strict}{keyed}",
+    "CREATE INDEX uaix_messages_by_key ON uaix_messages (source_id, idempotency_key, message_id)",
+    "CREATE INDEX uaix_messages_by_expiry ON uaix_messages (expires_at, message_id, source_id)",
+    "CREATE TABLE webhook_cursors (target {text} NOT NULL PRIMARY KEY, sequence {integer} NOT NULL, owner {text} NOT "
+    "NULL, owned_until {integer} NOT NULL, failures {integer} NOT NULL, next_at {integer} NOT NULL){strict}{keyed}",
+};
+
 constexpr std::array kMigrations = {
     Migration{1, "the ledger and its tables", kFirst},
+    Migration{2, "work, sessions, tokens and context", kWork},
 };
 
 }  // namespace

@@ -14,6 +14,50 @@ constexpr std::array kLedgerErasuresColumns = {Column{"sha256", Type::Text}, Col
 constexpr std::array kBlobsColumns = {Column{"sha256", Type::Text}, Column{"bytes", Type::Bytes, true},
                                       Column{"key", Type::Bytes, true}};
 
+constexpr std::array kWorkItemsColumns = {Column{"work_id", Type::Text},      Column{"queue", Type::Text},
+                                          Column{"rank", Type::Integer},      Column{"deadline", Type::Integer},
+                                          Column{"pull_request", Type::Text}, Column{"phase", Type::Text},
+                                          Column{"item", Type::Text}};
+constexpr std::size_t kByQueue[] = {1, 2}, kByDeadline[] = {3}, kByPullRequest[] = {4}, kByPhase[] = {5};
+constexpr std::array kWorkItemsIndexes = {
+    Index{"work_items_by_queue", kByQueue}, Index{"work_items_by_deadline", kByDeadline},
+    Index{"work_items_by_pull_request", kByPullRequest}, Index{"work_items_by_phase", kByPhase}};
+
+constexpr std::array kSessionsColumns = {Column{"session_id", Type::Text}, Column{"work_id", Type::Text},
+                                         Column{"state", Type::Text}, Column{"session", Type::Text}};
+constexpr std::size_t kByWork[] = {1};
+constexpr std::array kSessionsIndexes = {Index{"sessions_by_work", kByWork}};
+
+constexpr std::array kWorkDependenciesColumns = {Column{"depends_on", Type::Text}, Column{"work_id", Type::Text}};
+constexpr std::array kCountersColumns = {Column{"name", Type::Text}, Column{"value", Type::Integer}};
+constexpr std::array kTokensColumns = {Column{"token_id", Type::Text}, Column{"token", Type::Text}};
+
+constexpr std::array kAnswersColumns = {Column{"key", Type::Text}, Column{"actor_id", Type::Text},
+                                        Column{"expires_at", Type::Integer}, Column{"request_sha256", Type::Text},
+                                        Column{"answer", Type::Text}};
+constexpr std::size_t kAnswersExpiry[] = {2};
+constexpr std::array kAnswersIndexes = {Index{"answers_by_expiry", kAnswersExpiry}};
+
+constexpr std::array kDeliveriesColumns = {Column{"delivery_id", Type::Text}, Column{"received_at", Type::Integer}};
+constexpr std::size_t kDeliveriesTime[] = {1};
+constexpr std::array kDeliveriesIndexes = {Index{"deliveries_by_time", kDeliveriesTime}};
+
+constexpr std::array kSupervisedProcessesColumns = {Column{"boot_id", Type::Text}, Column{"pid", Type::Integer},
+                                                    Column{"started", Type::Integer}, Column{"session_id", Type::Text}};
+constexpr std::array kContextSectionsColumns = {Column{"section", Type::Text}, Column{"version", Type::Integer},
+                                                Column{"content", Type::Text}};
+
+constexpr std::array kUaixMessagesColumns = {
+    Column{"message_id", Type::Text}, Column{"source_id", Type::Text}, Column{"idempotency_key", Type::Text},
+    Column{"digest", Type::Text},     Column{"work_id", Type::Text},   Column{"expires_at", Type::Integer}};
+constexpr std::size_t kUaixKey[] = {1, 2}, kUaixExpiry[] = {5};
+constexpr std::array kUaixMessagesIndexes = {Index{"uaix_messages_by_key", kUaixKey},
+                                             Index{"uaix_messages_by_expiry", kUaixExpiry}};
+
+constexpr std::array kWebhookCursorsColumns = {Column{"target", Type::Text},      Column{"sequence", Type::Integer},
+                                               Column{"owner", Type::Text},       Column{"owned_until", Type::Integer},
+                                               Column{"failures", Type::Integer}, Column{"next_at", Type::Integer}};
+
 }  // namespace
 
 const Table kLedgerKeys = {"ledger_keys", kLedgerKeysColumns, 1};
@@ -21,11 +65,36 @@ const Table kLedgerWitnesses = {"ledger_witnesses", kLedgerWitnessesColumns, 1};
 const Table kLedgerErasures = {"ledger_erasures", kLedgerErasuresColumns, 1};
 const Table kBlobs = {.name = "blobs", .columns = kBlobsColumns, .key_columns = 1, .projection = false};
 
+const Table kWorkItems = {"work_items", kWorkItemsColumns, 1, kWorkItemsIndexes};
+const Index& kWorkItemsByQueue = kWorkItemsIndexes[0];
+const Index& kWorkItemsByDeadline = kWorkItemsIndexes[1];
+const Index& kWorkItemsByPullRequest = kWorkItemsIndexes[2];
+const Index& kWorkItemsByPhase = kWorkItemsIndexes[3];
+const Table kSessions = {"sessions", kSessionsColumns, 1, kSessionsIndexes};
+const Index& kSessionsByWork = kSessionsIndexes[0];
+const Table kWorkDependencies = {"work_dependencies", kWorkDependenciesColumns, 2};
+const Table kCounters = {"counters", kCountersColumns, 1};
+const Table kTokens = {"tokens", kTokensColumns, 1};
+const Table kAnswers = {"answers", kAnswersColumns, 2, kAnswersIndexes};
+const Index& kAnswersByExpiry = kAnswersIndexes[0];
+const Table kDeliveries = {"deliveries", kDeliveriesColumns, 1, kDeliveriesIndexes};
+const Index& kDeliveriesByTime = kDeliveriesIndexes[0];
+const Table kSupervisedProcesses = {"supervised_processes", kSupervisedProcessesColumns, 3};
+const Table kContextSections = {"context_sections", kContextSectionsColumns, 1};
+const Table kUaixMessages = {"uaix_messages", kUaixMessagesColumns, 2, kUaixMessagesIndexes};
+const Index& kUaixMessagesByKey = kUaixMessagesIndexes[0];
+const Index& kUaixMessagesByExpiry = kUaixMessagesIndexes[1];
+const Table kWebhookCursors = {
+    .name = "webhook_cursors", .columns = kWebhookCursorsColumns, .key_columns = 1, .projection = false};
+
 }  // namespace tables
 
 std::span<const Table* const> all_tables() {
-  static constexpr std::array all = {&tables::kLedgerKeys, &tables::kLedgerWitnesses, &tables::kLedgerErasures,
-                                     &tables::kBlobs};
+  static constexpr std::array all = {
+      &tables::kLedgerKeys,      &tables::kLedgerWitnesses, &tables::kLedgerErasures,   &tables::kBlobs,
+      &tables::kWorkItems,       &tables::kSessions,        &tables::kWorkDependencies, &tables::kCounters,
+      &tables::kTokens,          &tables::kAnswers,         &tables::kDeliveries,       &tables::kSupervisedProcesses,
+      &tables::kContextSections, &tables::kUaixMessages,    &tables::kWebhookCursors};
   return all;
 }
 

@@ -24,6 +24,51 @@ extern const Table kLedgerErasures;
 // (of an encrypted one; nothing when plain or erased). Not a projection: entries hold the hash only.
 extern const Table kBlobs;
 
+// Work items: work_id, what they are found by (queue, rank, deadline, pull_request, phase: work/item.h says what each is),
+// item (JSON).
+extern const Table kWorkItems;
+extern const Index& kWorkItemsByQueue;        // queue, rank
+extern const Index& kWorkItemsByDeadline;     // deadline
+extern const Index& kWorkItemsByPullRequest;  // pull_request
+extern const Index& kWorkItemsByPhase;        // phase
+
+// Sessions: session_id, work_id, state, session (JSON).
+extern const Table kSessions;
+extern const Index& kSessionsByWork;  // work_id
+
+// Which items wait for which: depends_on, work_id. Only while they wait.
+extern const Table kWorkDependencies;
+
+// Numbers that count up: name, value. `work` is the last of W-1, W-2, ...
+extern const Table kCounters;
+
+// Tokens of actors: token_id, token (JSON, with the hash of its secret).
+extern const Table kTokens;
+
+// What was answered to an idempotency key: key (hashed), actor_id, expires_at, request_sha256, answer (JSON).
+extern const Table kAnswers;
+extern const Index& kAnswersByExpiry;  // expires_at
+
+// Webhook deliveries that were taken: delivery_id (hashed), received_at.
+extern const Table kDeliveries;
+extern const Index& kDeliveriesByTime;  // received_at
+
+// Processes under which everything is an agent: boot_id, pid, started, session_id.
+extern const Table kSupervisedProcesses;
+
+// What agents pass on beside the work: section, version, content (JSON: value, author, session_id, work_id, labels, changed_at).
+extern const Table kContextSections;
+
+// UAIX packets that were seen, for the rules about replay: message_id, source_id, idempotency_key, digest, work_id,
+// expires_at (when it may be forgotten).
+extern const Table kUaixMessages;
+extern const Index& kUaixMessagesByKey;     // source_id, idempotency_key
+extern const Index& kUaixMessagesByExpiry;  // expires_at
+
+// How far each webhook target has been told: target, sequence, owner, owned_until, failures, next_at. Not a projection: it is
+// about what was sent, not about what happened.
+extern const Table kWebhookCursors;
+
 }  // namespace tables
 
 std::span<const Table* const> all_tables();

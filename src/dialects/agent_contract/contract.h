@@ -47,6 +47,14 @@ std::optional<Status> find_status(std::string_view name);  // exact case
 // The machine of one agent. A refused status does not move it.
 class StatusMachine {
  public:
+  StatusMachine() = default;
+  // Goes on where it was: the last status that was taken (nothing: none was), and how many IN_PROGRESS in a row it ends.
+  StatusMachine(std::optional<Status> current, int in_progress_in_a_row)
+      : current_(current), in_progress_in_a_row_(in_progress_in_a_row) {}
+
+  std::optional<Status> current() const { return current_; }
+  int in_progress_in_a_row() const { return in_progress_in_a_row_; }
+
   // What is wrong with going to `status` now (errors refuse it), or only worth a warning.
   std::vector<Diagnostic> advance(std::string_view status);
 

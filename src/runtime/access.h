@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is it, and may they? Finds out who calls from what they present and, on the unix socket, from who they are; and holds each
+// action to the kinds of actor that may do it.
+//
+// - A bearer token names an actor with a kind, scopes and an expiry. On TCP nothing else counts.
+// - On the unix socket the caller must be the node's own user (or root). Without a token it is an agent, `local:<user>`.
+// - A process that descends from a supervised agent, or that carries a session token, is an agent whatever else it presents:
+//   its operator's credential is worth nothing (ACCESS_SUPERVISED).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "diagnostics/diagnostic.h"
+#include "runtime/use_cases.h"
+
+namespace baton::runtime {
+
+// What can be asked of a node. One table (access.cc) says which kinds may, and the scope a token needs.
+enum class Action {
+  Read,          // list, show, events, context, status
+  Create,
+  Claim,
+  Session,       // renew, release, hand off, end: by the session's own token
+  ReportCi,
+  HandOffAsCi,
+  Operate,       // unblock, answer, abort
+  Tokens,
+  Ledger,        // keys, witnesses, erasing, notes
+  Register,      // a process as supervised
+  Stop,
+};
+std::string_view action_name(Action action);
+struct Permission {
+  Action action;
+  std::vector<work::ActorKind> kinds;
+  std::string_view scope;
+};
+const Permission& permission_of(Action action);
+
+struct Presented {
+  std::optional<std::string_view> bearer;         // of Authorization
+  std::optional<std::string_view> session_token;  // of Baton-Session
+  bool local = false;                             // by the unix socket
+  std::int64_t pid = 0, uid = -1;                 // local only
+  std::string address;                            // TCP only, for the record
+};
+
+class Access {
+ public:
+  // `ancestry` gives the processes above one, itself first; nothing when that could not be found out, which counts as supervised.
+  struct Process {
+    std::int64_t pid;
+    std::uint64_t started;
+  };
+  using Ancestry = std::function<std::optional<std::vector<Process>>(std::int64_t pid)>;
+  using UserName = std::function<std::string(std::int64_t uid)>;
+
+  Access(UseCases& cases, Clock& clock, std::int64_t own_uid, std::string boot_id, Ancestry ancestry, UserName user_name);
+
+  // Reads all tokens and processes again (at start), or takes in what an entry says: from the feed, or from whoever has just
+  // recorded it and wants it to count at once on this node.
+  Result<void> load();
+  void learn(std::string_view type, std::string_view payload);
+
+  // ACCESS_TOKEN (unknown, revoked, expired: one answer for all), ACCESS_NO_TOKEN (TCP without one), ACCESS_USER (the socket, another
+  // user), ACCESS_SESSION (a session token that is not genuine).
+  tl::expected<Caller, Diagnostic> identify(const Presented& presented);
+  // ACCESS_KIND, ACCESS_SCOPE, ACCESS_SUPERVISED.
+  std::optional<Diagnostic> check(const Caller& caller, Action action) const;
+
+ private:
+  enum class Descent { Free, Supervised, Unknown };
+
+  std::optional<Token> find_token(std::string_view text);
+  // Who opened a session; nothing when there is none or the store cannot say.
+  std::optional<work::Actor> actor_of_session(const std::string& session_id);
+  Descent descent_of(const Presented& presented) const;
+
+  UseCases& cases_;
+  Clock& clock_;
+  const std::int64_t own_uid_;
+  const std::string boot_id_;
+  const Ancestry ancestry_;
+  const UserName user_name_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Token> tokens_;
+  std::set<std::pair<std::int64_t, std::uint64_t>> supervised_;  // of this boot
+  std::unordered_map<std::string, std::string> session_actors_;  // the actor's id by session: it never changes
+  std::optional<std::int64_t> reloaded_at_;                      // when load() was last called for an unknown token
+};
+
+}  // namespace baton::runtime

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the fold: what its parts have in common, and the parts. One function for each group of entry types (fold.cc has the
+// table).
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "json/document.h"
+#include "runtime/fold.h"
+#include "store/store.h"
+
+namespace baton::runtime {
+
+tl::unexpected<Failure> malformed(const Event& event, std::string_view what);
+
+// Inserts the row, or replaces the one with its key.
+Result<void> put(store::Transaction& transaction, const store::Table& table, const store::Row& row);
+
+// fold_work.cc: every type of work/events.h, and what else changes items and sessions.
+Result<void> fold_work_event(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_handoff_accepted(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_uaix_message_seen(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_process_registered(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_delivery_taken(const Event& event, json::Node payload, store::Transaction& transaction);
+
+// fold_context.cc
+Result<void> fold_context_updated(const Event& event, json::Node payload, store::Transaction& transaction);
+
+// fold_tokens.cc: tokens and answers.
+Result<void> fold_token_created(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_token_revoked(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_answered(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_forgotten(const Event& event, json::Node payload, store::Transaction& transaction);
+
+}  // namespace baton::runtime

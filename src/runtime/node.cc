@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/node.h"
+
+#include <mutex>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/random.h"
+#include "runtime/feed.h"
+#include "runtime/github.h"
+#include "runtime/outbox.h"
+#include "runtime/sweeper.h"
+#include "runtime/waiting.h"
+
+namespace baton::runtime {
+namespace {
+
+const ledger::Actor kNodeActor{"node", ledger::ActorKind::Node};
+
+class RunningNode final : public Node {
+ public:
+  RunningNode(Ledger& ledger, Clock& clock, UseCases& cases, Access& access, const workspace::Config& config,
+              const Options& options, std::string name, GithubSecrets secrets, std::unique_ptr<LedgerFeed> feed,
+              std::unique_ptr<Outbox> outbox)
+      : ledger_(ledger),
+        cases_(cases),
+        access_(access),
+        name_(std::move(name)),
+        log_(options.log),
+        secrets_(std::move(secrets)),
+        outbox_(std::move(outbox)),
+        waiting_(cases, config),
+        sweeper_(cases, clock, options.log),
+        feed_(std::move(feed)) {
+    feed_->subscribe([this](const FedEntries& entries) { see(entries); });
+  }
+  ~RunningNode() override { RunningNode::stop(); }
+
+  Result<void> begin(const std::string& config_digest, const std::string& version) {
+    feed_->start();
+    if (auto loaded = access_.load(); !loaded) return loaded;
+    Happening started{std::string(kNodeStream), std::string(kNodeStarted), kNodeActor};
+    started.payload.set("config_digest", config_digest);
+    started.payload.set("name", name_);
+    if (!version.empty()) started.payload.set("version", version);
+    const auto recorded = ledger_.writer().run([&](Unit& unit) { return unit.append(started); });
+    if (!recorded) return tl::make_unexpected(recorded.error());
+    started_ = true;
+    return {};
+  }
+
+  Feed& feed() override { return *feed_; }
+
+  Cancel claim_or_wait(const Mutation& by, ClaimRequest asked, std::chrono::milliseconds wait, Answered done) override {
+    if (wait.count() > 0) return waiting_.add(by, std::move(asked), wait, std::move(done));
+    cases_.claim(by, std::move(asked), std::move(done));
+    return [] {};
+  }
+
+  bool is_genuine(std::string_view repository, std::string_view body, std::string_view signature) const override {
+    return secrets_.is_genuine(repository, body, signature);
+  }
+
+  NodeFigures figures() const override {
+    return {.waiting_claims = waiting_.waiting(),
+            .claims_woken = waiting_.woken(),
+            .sweeps = sweeper_.sweeps(),
+            .webhooks_sent = outbox_->sent(),
+            .webhooks_failed = outbox_->failed(),
+            .entries_seen = feed_->seen()};
+  }
+
+  void stop() override {
+    const std::lock_guard lock(stop_mutex_);
+    if (stopped_) return;
+    stopped_ = true;
+    waiting_.stop();
+    sweeper_.stop();
+    outbox_->stop();
+    // Last: it tells other nodes that what this one held is free, and wakes the feed, which then ends.
+    feed_->stop_soon();
+    if (started_) record_stop();
+    feed_->stop();
+  }
+
+ private:
+  void record_stop() {
+    Happening stopped{std::string(kNodeStream), std::string(kNodeStopped), kNodeActor};
+    stopped.payload.set("name", name_);
+    const auto recorded = ledger_.writer().run([&](Unit& unit) { return unit.append(stopped); });
+    if (!recorded && log_) log_("stopping: " + recorded.error().reason);
+  }
+
+  void see(const FedEntries& entries) {
+    for (const FedEntry& entry : *entries) access_.learn(entry.type, entry.payload);
+    waiting_.see(entries);
+    sweeper_.see(entries);
+    outbox_->see(entries);
+  }
+
+  Ledger& ledger_;
+  UseCases& cases_;
+  Access& access_;
+  const std::string name_;
+  const Log log_;
+  const GithubSecrets secrets_;
+  std::unique_ptr<Outbox> outbox_;
+  WaitingClaims waiting_;
+  Sweeper sweeper_;
+  std::unique_ptr<LedgerFeed> feed_;  // ends first: it calls all the others
+  std::mutex stop_mutex_;
+  bool started_ = false, stopped_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Node>> Node::start(store::Store& store, Ledger& ledger, Clock& clock, UseCases& cases,
+                                          Access& access, const workspace::Config& config, Options options) {
+  SystemRandom random;
+  const std::string name = mint_id("node_", random);
+  auto secrets = GithubSecrets::read(config.webhooks_in, options.config_folder);
+  if (!secrets) return tl::make_unexpected(secrets.error());
+  // Where the feed begins is settled before anything is read, so that nothing is missed between the two.
+  auto feed = LedgerFeed::open(store, options.log);
+  if (!feed) return tl::make_unexpected(feed.error());
+  auto outbox = Outbox::start(store, clock, config.webhooks_out,
+                              {.config_folder = options.config_folder, .owner = name, .log = options.log});
+  if (!outbox) return tl::make_unexpected(outbox.error());
+  auto node = std::make_unique<RunningNode>(ledger, clock, cases, access, config, options, name, std::move(*secrets),
+                                            std::move(*feed), std::move(*outbox));
+  if (auto begun = node->begin(config.digest, options.version); !begun) return tl::make_unexpected(begun.error());
+  return node;
+}
+
+}  // namespace baton::runtime

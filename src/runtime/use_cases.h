@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The use cases of work: one transaction each, one file each (runtime/use_cases/*.cc). A use case reads rows, asks a pure rule
+// (work/rules.h, dialects/), and appends the events it gives; the tables follow by the fold. It is the only place that sees
+// clock, store and rules together.
+//
+// Every mutating call may carry an idempotency key: the same key of the same actor with the same request gives the first
+// answer again and does nothing; with another request it is refused (IDEMPOTENCY_CONFLICT).
+//
+// All calls return at once; `done` is called once, after the durable commit, on the writer's thread or the caller's: it must
+// not block. STORE_BUSY when too much is waiting.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/sha256.h"
+#include "diagnostics/diagnostic.h"
+#include "handoff/handoff.h"
+#include "json/value.h"
+#include "runtime/ledger.h"
+#include "runtime/writer.h"
+#include "store/store.h"
+#include "work/item.h"
+#include "work/rules.h"
+#include "workspace/config.h"
+
+namespace baton::runtime {
+
+// Who calls, as the edge found out (runtime/access.h).
+struct Caller {
+  work::Actor actor;
+  std::string token_id = {};              // empty: none was presented
+  std::vector<std::string> scopes = {"*"};
+  std::string session_id = {};            // of a session token that was presented and is right; else empty
+  bool supervised = false;                // descends from a supervised agent, or carries a session token
+};
+
+struct Mutation {
+  Caller caller;
+  std::string idempotency_key = {};  // empty: none
+  std::string request_sha256 = {};   // of method, path and body: tells a retry from another request
+};
+
+struct Answer {
+  std::vector<Diagnostic> refused = {};         // not empty: nothing was done, and `body` says nothing
+  json::Value body = json::Value::object();     // what the caller is told: docs/reference/http-api.md
+  std::optional<Acknowledgement::Place> entry = {};  // the entry that records it; nothing when nothing was recorded
+  bool replayed = false;                        // the first answer to an idempotency key, again
+  bool created = false;                         // something new has an address
+};
+using Answered = std::function<void(Result<Answer>)>;
+
+struct ClaimRequest {
+  std::string work_id = {};               // empty: the next of these phases
+  std::vector<work::Phase> phases = {};   // empty: all that the role takes
+  std::string role = {};                  // empty: whatever role the phase has
+  std::int64_t ttl = 0;                   // nanoseconds; 0: the policy's
+};
+
+enum class SessionEnd { Abandoned, Failed };
+
+struct TokenRequest {
+  std::string actor_id;
+  work::ActorKind kind = work::ActorKind::Agent;
+  std::vector<std::string> scopes = {"*"};
+  std::vector<std::string> names = {};  // UAIX ids it speaks for
+  std::optional<Time> expires_at = {};
+  std::string note = {};
+};
+
+// A webhook delivery whose signature was right, reduced to what rules need.
+struct CiDelivery {
+  std::string delivery_id;
+  std::string kind;                          // "workflow_run", "check_suite", "check_run", "pull_request", other
+  std::string action, repository;            // "completed"; "owner/name"
+  std::vector<std::uint64_t> pull_requests;  // numbers
+  std::string name, conclusion, commit;
+  std::optional<Time> at;                    // when it happened, by the sender
+};
+
+struct ProcessMark {
+  std::string boot_id;
+  std::int64_t pid = 0;
+  std::uint64_t started = 0;  // clock ticks after boot
+};
+
+// A token somebody presented, and what is known of it. The text is `baton_<kind letter>_<32 hex: id>_<43 base64url: secret>`; the store
+// has the SHA-256 of the secret.
+struct Token {
+  std::string id;
+  std::string actor_id;
+  work::ActorKind kind = work::ActorKind::Agent;
+  std::vector<std::string> scopes, names;
+  Time created_at;
+  std::optional<Time> expires_at, revoked_at;
+  std::string created_by, note;
+  std::string secret_sha256;  // hexadecimal
+};
+
+class UseCases {
+ public:
+  // Everything given outlives this.
+  UseCases(store::Store& store, Ledger& ledger, Clock& clock, Random& random, const workspace::Config& config);
+  ~UseCases();
+
+  // --- work ---------------------------------------------------------------------------------------------------------------
+  void create(const Mutation& by, work::NewWork asked, Answered done);  // an empty id: W-1, W-2, ...
+  // Gives {"work": null, "session": null} when there is none to claim: nothing is recorded then.
+  void claim(const Mutation& by, ClaimRequest asked, Answered done);
+  void unblock(const Mutation& by, std::string work_id, std::optional<work::Phase> to, std::string note, Answered done);
+  void answer(const Mutation& by, std::string work_id, std::string text, Answered done);
+  void abort(const Mutation& by, std::string work_id, std::string reason, Answered done);
+  void report_ci(const Mutation& by, std::string work_id, work::CiReport report, Answered done);
+  void see_commit(const Mutation& by, std::string work_id, std::string commit, Answered done);
+  // Durable: a delivery id that was seen in the last 30 days changes nothing ("duplicate": true). Older than 24 h: refused.
+  void take_delivery(const CiDelivery& delivery, Answered done);
+
+  // --- sessions -----------------------------------------------------------------------------------------------------------
+  void renew(const Mutation& by, std::string session_id, std::int64_t ttl, Answered done);
+  void release(const Mutation& by, std::string session_id, std::string reason, Answered done);
+  void end(const Mutation& by, std::string session_id, SessionEnd how, std::string output, Answered done);
+  // A handoff in any accepted dialect, as the agent wrote it: an exit signal, an agent-contract block (alone or in a message), a
+  // UAIX packet. Flag, size, syntax, fields, session, lease, phase: refused in that order. The same document again gives the
+  // first receipt.
+  void hand_off(const Mutation& by, std::string session_id, std::string text, Answered done);
+  // The same of CI, which has no session: an exit signal that completes CI_PENDING.
+  void hand_off_as_ci(const Mutation& by, std::string work_id, std::string text, Answered done);
+  void register_process(const Mutation& by, std::string session_id, ProcessMark process, Answered done);
+
+  // --- tokens ---------------------------------------------------------------------------------------------------------------
+  void create_token(const Mutation& by, TokenRequest asked, Answered done);  // body.token is the text, this once
+  void revoke_token(const Mutation& by, std::string token_id, Answered done);
+
+  // --- time -----------------------------------------------------------------------------------------------------------------
+  // Records what has become due, at most `limit` items; body.settled says how many. Also forgets idempotency keys and delivery
+  // ids that are old enough.
+  void sweep(std::size_t limit, Answered done);
+  // When the next thing becomes due.
+  Result<std::optional<Time>> next_deadline();
+
+  // --- reading: from the last commit ------------------------------------------------------------------------------------------
+  Result<json::Value> list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit);
+  Result<std::optional<json::Value>> show(std::string_view work_id);
+  Result<std::optional<json::Value>> show_session(std::string_view session_id);
+  Result<json::Value> list_context(const Caller& caller);
+  Result<std::optional<json::Value>> show_context(const Caller& caller, std::string_view section);
+  Result<json::Value> context_history(const Caller& caller, std::string_view section, std::size_t limit);
+  Result<json::Value> list_tokens();
+  Result<std::vector<Token>> all_tokens();          // for runtime/access.h
+  Result<std::vector<ProcessMark>> all_processes();  // the same
+  Result<json::Value> counts();                      // items by phase, sessions by state: for status and metrics
+
+  // --- refusals ---------------------------------------------------------------------------------------------------------------
+  // Every refusal is an entry, but only one a second for each actor (or session): the rest are counted, and the count is in the
+  // next. Audit only: no rule reads them. `what` is `work.signal_refused` or `access.refused`.
+  void note_refusal(std::string_view what, const Caller& caller, std::string_view subject,
+                    const std::vector<Diagnostic>& refused);
+
+  // The token of a session: derived from the ledger's key, so that nothing of it is kept and a retried claim gives it again.
+  std::string session_token(std::string_view session_id) const;  // `baton_s_<session id>_<43 base64url>`
+  // The session a token text names, when it is genuine (compared in constant time); says nothing about its state.
+  std::optional<std::string> session_of_token(std::string_view text) const;
+
+  const workspace::Config& config() const;
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+// The text of a new token and what is kept of it; and the way back: the id and the hash of a text that has the form of a token.
+struct TokenText {
+  std::string id, secret_sha256;
+};
+std::optional<TokenText> parse_token(std::string_view text);
+
+}  // namespace baton::runtime

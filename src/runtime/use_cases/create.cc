@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A new item.
+#include "base/limits.h"
+#include "runtime/use_cases/inside.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+// W-1, W-2, ...: the first that is not taken after the last that was counted.
+Result<std::string> next_id(Act& act) {
+  const auto row = act.unit.get(store::tables::kCounters, {std::string("work")});
+  if (!row) return tl::make_unexpected(row.error());
+  for (std::int64_t number = *row ? number_at(**row, 1) + 1 : 1;; ++number) {
+    std::string id = "W-" + std::to_string(number);
+    const auto there = act.unit.get(store::tables::kWorkItems, {id});
+    if (!there) return tl::make_unexpected(there.error());
+    if (!*there) return id;
+  }
+}
+
+Result<void> create_item(Act& act, work::NewWork asked) {
+  if (asked.id.empty()) {
+    auto id = next_id(act);
+    if (!id) return tl::make_unexpected(id.error());
+    asked.id = std::move(*id);
+  }
+  bool there = false;
+  if (work::is_work_id(asked.id)) {
+    const auto item = act.item(asked.id);
+    if (!item) return tl::make_unexpected(item.error());
+    there = item->has_value();
+  }
+  std::vector<std::optional<work::Item>> dependencies;
+  for (const std::string& id : asked.depends_on) {
+    // A list that is too long is refused; its items need not be looked at.
+    const bool look = work::is_work_id(id) && dependencies.size() <= limits::kWorkDependenciesMax;
+    Result<std::optional<work::Item>> item;
+    if (look) item = act.item(id);
+    if (!item) return tl::make_unexpected(item.error());
+    dependencies.push_back(std::move(*item));
+  }
+  work::Item item;
+  const auto allowed = act.record(work::create(asked, there, dependencies, act.caller().actor, act.now), item);
+  if (!allowed) return tl::make_unexpected(allowed.error());
+  if (!*allowed) return {};
+  act.answer.created = true;
+  act.answer.body.set("work", shown(item));
+  return {};
+}
+
+}  // namespace
+
+void UseCases::create(const Mutation& by, work::NewWork asked, Answered done) {
+  inside_->run(by, [asked = std::move(asked)](Act& act) { return create_item(act, asked); }, std::move(done));
+}
+
+}  // namespace baton::runtime

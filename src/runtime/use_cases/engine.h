@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the use cases: what all of them go through. The engine looks an idempotency key up, runs the body in one transaction,
+// keeps the answer, and tells the caller after the commit; an Act is one such run, as its body sees it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/use_cases.h"
+#include "runtime/use_cases/refusals.h"
+#include "runtime/work_rows.h"
+#include "work/events.h"
+
+namespace baton::runtime {
+
+class Act;
+
+// Where an entry is found again: a replayed answer has the receipt of the first.
+struct EntryMark {
+  std::string stream, type;
+  std::string payload_sha256;  // of its payload, hexadecimal
+
+  json::Value to_json() const;
+  static std::optional<EntryMark> read(json::Node node);
+};
+
+class Engine {
+ public:
+  // A body decides and appends; it may run several times, so that it keeps nothing outside its Act. What it refuses is an
+  // answer, not a failure.
+  using Body = std::function<Result<void>(Act&)>;
+  // Both run after the commit, on the thread that made it. What must not be kept (a token) is added to the answer there; and
+  // what has to be read beside it.
+  using Dress = std::function<void(Answer&)>;
+  using Finish = std::function<Result<void>(store::Reader&, Answer&)>;
+
+  Engine(store::Store& store, Ledger& ledger, Clock& clock, Random& random, const workspace::Config& config)
+      : store(store), ledger(ledger), clock(clock), random(random), config(config), refusals(ledger, clock) {}
+  ~Engine();  // waits until everyone who asked has been told
+
+  // `signal`: a handoff of this subject, whose refusal is recorded (empty: it is not). `finish_replay` makes an answer that
+  // was kept into the first one again.
+  struct Manner {
+    std::string signal = {};
+    Finish finish_replay = {};
+  };
+  void run(const Mutation& by, Body body, Answered done) { run(by, std::move(body), std::move(done), Manner{}); }
+  void run(const Mutation& by, Body body, Answered done, Manner manner);
+
+  // The same without a transaction.
+  void refuse(const Mutation& by, std::vector<Diagnostic> refused, const Answered& done,
+              const std::string& signal = {});
+
+  // `baton_s_<id>_<43 base64url>`
+  std::string session_token(std::string_view session_id) const;
+
+  store::Store& store;
+  Ledger& ledger;
+  Clock& clock;
+  Random& random;
+  const workspace::Config& config;
+  Refusals refusals;
+
+ private:
+  struct Running;
+  Result<void> conduct(Running& running, Unit& unit);
+  Result<bool> replay(Running& running, Act& act, const std::string& key);
+  Result<void> keep_answer(Running& running, Act& act, const std::string& key);
+  void tell(Running& running, Result<Acknowledgement> acknowledgement);
+
+  // Calls that are not answered yet. Theirs too: whoever is the last of them says so when the engine may be gone.
+  std::shared_ptr<std::atomic<std::size_t>> under_way_ = std::make_shared<std::atomic<std::size_t>>(0);
+};
+
+// One run of a use case.
+class Act {
+ public:
+  Act(Engine& engine, Unit& unit, const Mutation& by, Answer& answer, Time now)
+      : engine(engine), unit(unit), by(by), answer(answer), now(now) {}
+
+  Engine& engine;
+  Unit& unit;
+  const Mutation& by;
+  Answer& answer;
+  const Time now;  // the store's clock
+
+  const work::Policy& policy() const { return engine.config.policy; }
+  const Caller& caller() const { return by.caller; }
+
+  // --- what is there: rows, locked; nothing when there is none -------------------------------------------------------------
+  Result<std::optional<work::Item>> item(const std::string& work_id);
+  Result<std::optional<work::Session>> session(const std::string& session_id);
+
+  // The item, with everything recorded that has become due. Nothing: it was refused, WORK_UNKNOWN.
+  Result<std::optional<work::Item>> settled_item(const std::string& work_id);
+  Result<void> settle(work::Item& item);
+
+  // A session and its item, settled. Nothing: it was refused, SESSION_UNKNOWN or SESSION_NOT_YOURS.
+  struct Holding {
+    work::Session session;
+    work::Item item;
+  };
+  Result<std::optional<Holding>> holding(const std::string& session_id);
+
+  // --- what happens ----------------------------------------------------------------------------------------------------------
+  enum class Is { Beside, Main };  // the main entry is the one the caller gets the receipt of
+
+  // An event of the item, by the caller; `item` is as it is afterwards.
+  Result<void> record(const work::Event& event, work::Item& item, Is is = Is::Main);
+  // The same of all events of a ruling, the first of which is the main one; refuses when the ruling does. True: it was allowed.
+  Result<bool> record(const work::Ruling& ruling, work::Item& item);
+  // Any entry by the caller.
+  Result<void> append(std::string stream, std::string_view type, json::Value payload, Is is = Is::Beside,
+                      std::vector<std::string_view> exempt = {});
+
+  void refuse(Diagnostic diagnostic) { answer.refused.push_back(std::move(diagnostic)); }
+  void refuse(std::vector<Diagnostic> diagnostics) { answer.refused = std::move(diagnostics); }
+  bool refused() const { return !answer.refused.empty(); }
+
+  void dress_with(Engine::Dress dress) { dress_ = std::move(dress); }
+  void finish_with(Engine::Finish finish) { finish_ = std::move(finish); }
+
+  // {section: value} of what a role may read.
+  Result<json::Value> context_for(const std::string& role);
+
+ private:
+  friend class Engine;
+  Result<void> append_as(const ledger::Actor& actor, std::string stream, std::string_view type, json::Value payload,
+                         Is is, std::vector<std::string_view> exempt);
+  Result<void> record_as(const ledger::Actor& actor, const work::Event& event, work::Item& item, Is is);
+  Result<void> release_dependents(const std::string& work_id);
+
+  std::size_t appended_ = 0;
+  std::optional<std::size_t> main_;  // which of the entries
+  EntryMark main_mark_;
+  Engine::Dress dress_;
+  Engine::Finish finish_;
+};
+
+ledger::Actor ledger_actor(const work::Actor& actor);
+ledger::Actor node_actor();  // what time does is done by the node
+
+// --- as callers are told ------------------------------------------------------------------------------------------------------
+
+json::Value shown(const work::Item& item);
+json::Value shown(const work::Session& session, const std::optional<work::Item>& item);
+json::Value shown(const ContextSection& section, bool with_value);
+json::Value shown(const Token& token);  // without anything of its secret
+
+// --- after a commit -------------------------------------------------------------------------------------------------------------
+
+// The newest entry of a stream that is the one; nothing when there is none.
+struct PlacedEntry {
+  Acknowledgement::Place place;
+  std::string payload;
+};
+Result<std::optional<PlacedEntry>> find_entry(store::Reader& reader, std::string_view stream, std::string_view type,
+                                              const std::function<bool(std::string_view payload)>& is_it);
+
+// The first 32 hexadecimal digits of the SHA-256: stands for a name that may look like a secret.
+std::string short_hash(std::string_view text);
+
+}  // namespace baton::runtime

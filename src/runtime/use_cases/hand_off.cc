@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// A handoff is taken: what was said becomes an entry, and what it does to the item happens in the same transaction.
+#include <algorithm>
+
+#include "base/ids.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "checker/checker.h"
+#include "dialects/agent_contract/contract.h"
+#include "dialects/uaix/packet.h"
+#include "json/parse.h"
+#include "runtime/use_cases/context.h"
+#include "runtime/use_cases/document.h"
+#include "runtime/use_cases/inside.h"
+#include "runtime/work_events.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+namespace tables = store::tables;
+using agent_contract::Status;
+using json::Value;
+
+constexpr std::int64_t kReplayKeptSeconds = 300;  // stated: beyond a packet's own end
+constexpr std::string_view kExternal = "external";
+
+// The same for the same document of the same session under the same fence.
+std::string key_of(const std::string& session_id, std::uint64_t fence, const Document& document) {
+  return sha256_hex(session_id + "\n" + std::to_string(fence) + "\n" + document.canonical);
+}
+
+Value handoff_value(std::string_view id, std::string_view dialect, std::string_view mode, std::string_view outcome) {
+  Value out = Value::object();
+  out.set("id", id);
+  out.set("dialect", dialect);
+  out.set("mode", mode);
+  out.set("outcome", outcome);
+  return out;
+}
+
+work::Exit exit_of(const Handoff& handoff, std::string event_id) {
+  work::Exit exit;
+  exit.phase_completed = agent_exit::find_phase(handoff.text(Field::phase_completed));
+  exit.reason = agent_exit::find_reason(handoff.text(Field::reason)).value_or(agent_exit::Reason::Error);
+  exit.event_id = std::move(event_id);
+  exit.pr_url = handoff.text(Field::pr_url);
+  exit.evidence_bundle_ref = handoff.text(Field::evidence_bundle_ref);
+  exit.notes = handoff.text(Field::summary);
+  return exit;
+}
+
+// --- what is asked of a person ------------------------------------------------------------------------------------------------
+
+std::string question_of(const Handoff& handoff) {
+  if (const Value* approval = handoff.value(Field::approval);
+      approval != nullptr && handoff.outcome == Outcome::NeedsApproval) {
+    std::string out;
+    for (const std::string_view member :
+         {"operation", "exact_content", "scope", "risk_level", "rollback", "verification"})
+      if (const std::string words = words_of(approval->find(member)); !words.empty())
+        out += (out.empty() ? "" : "\n") + std::string(member) + ": " + words;
+    if (!out.empty()) return out;
+  }
+  std::string out(handoff.text(Field::next_action));
+  for (const Field field : {Field::summary_for_people, Field::open_gaps})
+    if (const std::string words = words_of(handoff.value(field)); !words.empty()) out += "\n" + words;
+  return out;
+}
+
+// --- one handoff of one session -------------------------------------------------------------------------------------------------
+
+struct Given {
+  std::string session_id;
+  Document document;
+  std::string handoff_id, event_id;  // minted
+};
+
+class HandingOff {
+ public:
+  HandingOff(Act& act, const Given& given)
+      : act_(act), given_(given), document_(given.document), handoff_(given.document.handoff) {
+    mode_ = handoff_.mode;
+    warnings_ = document_.warnings;
+  }
+
+  Result<void> run() {
+    auto held = act_.holding(given_.session_id);
+    if (!held) return tl::make_unexpected(held.error());
+    if (!*held) return {};
+    session_ = std::move((*held)->session);
+    item_ = std::move((*held)->item);
+    key_ = key_of(session_.id, session_.fence, document_);
+    if (session_.handoff_digest == key_) return first_receipt(item_.id, "\"key\":\"" + key_ + "\"");
+    switch (document_.dialect()) {
+      case Dialect::AgentExit: return take_signal();
+      case Dialect::AgentContract: return take_contract();
+      case Dialect::Uaix: return take_packet();
+      case Dialect::HandoffSpec: break;
+    }
+    return failure("taking a handoff", "its dialect is none that is taken");
+  }
+
+ private:
+  // Sent again after it was taken: what was told then. `mark` is what its entry holds and no other does.
+  Result<void> first_receipt(const std::string& work_id, std::string mark) {
+    act_.answer.replayed = true;
+    act_.answer.body.set("work", shown(item_));
+    act_.answer.body.set("warnings", Value::array());
+    act_.finish_with(
+        [stream = work_stream(work_id), mark = std::move(mark)](store::Reader& reader, Answer& answer) -> Result<void> {
+          const auto found = find_entry(reader, stream, kHandoffAccepted, [&](std::string_view payload) {
+            return payload.find(mark) != std::string_view::npos;
+          });
+          if (!found) return tl::make_unexpected(found.error());
+          if (!*found) return {};
+          answer.entry = (*found)->place;
+          const auto parsed = json::parse((*found)->payload);
+          if (!parsed) return {};
+          std::string id, dialect, mode, outcome;
+          const json::Node root = parsed->root();
+          if (read_text(root, "handoff_id", id) && read_text(root, "dialect", dialect) &&
+              read_text(root, "mode", mode) && read_text(root, "outcome", outcome))
+            answer.body.set("handoff", handoff_value(id, dialect, mode, outcome));
+          return {};
+        });
+    return {};
+  }
+
+  // --- agent-exit -----------------------------------------------------------------------------------------------------------
+
+  Result<void> take_signal() {
+    return take(work::exit(item_, session_, act_.caller().actor, exit_of(handoff_, given_.event_id), act_.now));
+  }
+
+  // --- agent-contract ---------------------------------------------------------------------------------------------------------
+
+  Result<void> take_contract() {
+    if (const std::string_view agent_id = handoff_.text(Field::agent_id); agent_id != session_.agent_id) {
+      Diagnostic mismatch =
+          report(Code::HANDOFF_AGENT_ID_MISMATCH, place_named("/agent_status/agent_id"), {{"agent_id", agent_id}});
+      mismatch.argument = agent_id;
+      mismatch.has_argument = true;
+      return act_.refuse(std::move(mismatch)), Result<void>();
+    }
+    if (auto stale = work::check_lease(item_, session_, act_.now, Code::EXIT_LEASE); !stale.empty())
+      return act_.refuse(std::move(stale)), Result<void>();
+    agent_contract::StatusMachine machine(agent_contract::find_status(session_.plan_status),
+                                          static_cast<int>(session_.reports_in_a_row));
+    auto judged = machine.advance(handoff_.text(Field::status));
+    if (has_errors(judged)) return act_.refuse(std::move(judged)), Result<void>();
+    std::ranges::move(judged, std::back_inserter(warnings_));
+    auto changes = merge_updates(act_, handoff_.value(Field::context_updates), session_, item_);
+    if (!changes) return tl::make_unexpected(changes.error());
+    if (!changes->refused.empty()) return act_.refuse(std::move(changes->refused)), Result<void>();
+    std::ranges::move(changes->warnings, std::back_inserter(warnings_));
+
+    plan_status_ = handoff_.text(Field::status);
+    reports_in_a_row_ = machine.in_progress_in_a_row();
+    if (auto done = take(ruling_for(*machine.current())); !done || act_.refused()) return done;
+    return record_changes(act_, *changes);
+  }
+
+  work::Ruling ruling_for(Status status) {
+    const auto exit = [&](agent_exit::Reason reason) {
+      work::Exit asked;
+      asked.reason = reason;
+      asked.event_id = given_.event_id;
+      asked.source = "agent_contract_handoff";
+      if (reason != agent_exit::Reason::Completed) asked.notes = words_of(handoff_.value(Field::open_gaps));
+      return work::exit(item_, session_, act_.caller().actor, asked, act_.now);
+    };
+    const auto park = [&](work::WaitsFor waits_for) {
+      return work::park(item_, session_, waits_for, question_of(handoff_), act_.policy(), act_.now);
+    };
+    switch (status) {
+      case Status::InProgress: return renewed();
+      case Status::Complete: return exit(agent_exit::Reason::Completed);
+      case Status::Blocked: return exit(agent_exit::Reason::Blocked);
+      case Status::NeedsInput: return park(work::WaitsFor::Input);
+      case Status::ApprovalRequest: return park(work::WaitsFor::Approval);
+    }
+    return {};
+  }
+
+  // A sign of life. One that comes before the clock has moved extends nothing, and is a sign of life all the same.
+  work::Ruling renewed() {
+    work::Ruling ruling = work::renew(item_, session_, 0, act_.policy(), act_.now);
+    if (!ruling.allowed() && ruling.refused.front().code == Code::LEASE_NOT_EXTENDED) return {};
+    return ruling;
+  }
+
+  // --- uaix -------------------------------------------------------------------------------------------------------------------
+
+  Result<void> take_packet() {
+    const Value* source = handoff_.value(Field::from);
+    const Value* target = handoff_.value(Field::to);
+    const std::string source_id = source == nullptr ? "" : words_of(source->find("id"));
+    const std::string target_id = target == nullptr ? "" : words_of(target->find("id"));
+    const auto& names = act_.caller().actor.names;
+    attributed_ = std::ranges::find(names, source_id) != names.end();
+    message_id_ = handoff_.text(Field::message_id);
+    idempotency_key_ = handoff_.text(Field::idempotency_key);
+    // Nobody can use up the ids of somebody he does not speak for.
+    source_ = *attributed_ ? source_id : "unattributed:" + act_.caller().actor.id + ":" + source_id;
+    const auto seen = check_seen();
+    if (!seen) return tl::make_unexpected(seen.error());
+    if (act_.refused()) return {};
+    if (*seen) return first_receipt((*seen)->work_id, "\"message_id\":\"" + (*seen)->message_id + "\"");
+
+    const std::optional<Time> until = parse_time(handoff_.text(Field::expires_at)).time;
+    if (!until || *until <= act_.now)
+      return act_.refuse(report(Code::UAIX_EXPIRED, place_named("/delivery/expires_at"),
+                                {{"time", handoff_.text(Field::expires_at)}})),
+             Result<void>();
+    expires_at_ = *until;
+    if (auto stale = work::check_lease(item_, session_, act_.now, Code::EXIT_LEASE); !stale.empty())
+      return act_.refuse(std::move(stale)), Result<void>();
+    std::vector<std::string> labels = labels_of(handoff_.value(Field::extensions));
+    work::Ruling ruling;
+    if (!*attributed_) {
+      labels.emplace_back(kExternal);
+      mode_ = Mode::Report;
+    } else if (handoff_.mode == Mode::Report) {
+      ruling = renewed();
+    } else {
+      ruling = work::offer(item_, session_, {target_id, *until, message_id_}, act_.now);
+    }
+    if (auto done = take(ruling); !done || act_.refused()) return done;
+    return label(std::move(labels));
+  }
+
+  struct Seen {
+    std::string work_id, message_id;
+  };
+  // Nothing: it is new. The same content again is the first one's; other content under the same ids is refused.
+  Result<std::optional<Seen>> check_seen() {
+    std::optional<Seen> same;
+    const auto look = [&](const store::Row& row, Code code, std::string_view pointer) {
+      if (text_at(row, 3) == document_.replay_digest) same = Seen{text_at(row, 4), text_at(row, 0)};
+      else act_.refuse(report(code, place_named(std::string(pointer))));
+    };
+    const auto by_id = act_.unit.get(tables::kUaixMessages, {message_id_, source_});
+    if (!by_id) return tl::make_unexpected(by_id.error());
+    if (*by_id) look(**by_id, Code::UAIX_REPLAY, "/message_id");
+    auto by_key = act_.unit.find({.table = tables::kUaixMessages,
+                                  .index = &tables::kUaixMessagesByKey,
+                                  .equal = {source_, idempotency_key_},
+                                  .limit = 1},
+                                 store::Lock::Wait, [&](const store::Row& row) {
+                                   look(row, Code::UAIX_IDEMPOTENCY_CONFLICT, "/delivery/idempotency_key");
+                                   return true;
+                                 });
+    if (!by_key) return tl::make_unexpected(by_key.error());
+    return same;
+  }
+
+  static std::vector<std::string> labels_of(const Value* extensions) {
+    std::vector<std::string> out;
+    if (extensions == nullptr || !extensions->is_array()) return out;
+    for (const Value& extension : extensions->elements()) {
+      const Value* name = extension.find("namespace");
+      const Value* data = extension.find("data");
+      if (name == nullptr || !name->is_string() || name->string() != uaix::kLabelsExtension) continue;
+      if (data == nullptr || !data->is_array()) continue;
+      for (const Value& label : data->elements())
+        if (label.is_string() && work::is_label(label.string()) && out.size() < limits::kWorkLabelsMax)
+          out.push_back(label.string());
+    }
+    return out;
+  }
+
+  Result<void> label(std::vector<std::string> labels) {
+    std::erase_if(
+        labels, [&](const std::string& label) { return std::ranges::find(item_.labels, label) != item_.labels.end(); });
+    if (labels.empty()) return {};
+    work::Event event{std::string(work::kLabelled)};
+    event.payload.set("work_id", item_.id);
+    event.payload.set("labels", texts_value(labels));
+    event.payload.set("at", format_time(act_.now));
+    if (auto done = act_.record(event, item_, Act::Is::Beside); !done) return done;
+    act_.answer.body.set("work", shown(item_));
+    return {};
+  }
+
+  // --- what all of them do ------------------------------------------------------------------------------------------------------
+
+  // What was said, then what it does.
+  Result<void> take(const work::Ruling& ruling) {
+    if (!ruling.allowed()) return act_.refuse(ruling.refused), Result<void>();
+    const work::Phase before = item_.phase;
+    if (auto done = record_handoff(); !done) return done;
+    if (!message_id_.empty())
+      if (auto done = record_seen(); !done) return done;
+    const auto recorded = act_.record(ruling, item_);
+    if (!recorded) return tl::make_unexpected(recorded.error());
+    Value& body = act_.answer.body;
+    body.set("handoff", handoff_value(given_.handoff_id, dialect_name(document_.dialect()), mode_name(mode_),
+                                      outcome_name(handoff_.outcome)));
+    if (attributed_) body.set("attributed", *attributed_);
+    body.set("work", shown(item_));
+    if (item_.phase != before) body.set("next_phase", agent_exit::phase_name(item_.phase));
+    Value warnings = Value::array();
+    for (const Diagnostic& warning : warnings_) warnings.push(checker::to_json(warning));
+    body.set("warnings", std::move(warnings));
+    return {};
+  }
+
+  Result<void> record_handoff() {
+    Value payload = Value::object();
+    payload.set("handoff_id", given_.handoff_id);
+    payload.set("work_id", item_.id);
+    payload.set("session_id", session_.id);
+    payload.set("fence", session_.fence);
+    payload.set("dialect", dialect_name(document_.dialect()));
+    payload.set("mode", mode_name(mode_));
+    payload.set("outcome", outcome_name(handoff_.outcome));
+    payload.set("digest", document_.digest);
+    payload.set("key", key_);
+    payload.set("raw", document_.raw);
+    if (!plan_status_.empty()) {
+      payload.set("plan_status", plan_status_);
+      payload.set("reports_in_a_row", reports_in_a_row_);
+    }
+    if (attributed_) payload.set("attributed", *attributed_);
+    if (!message_id_.empty()) payload.set("message_id", message_id_);
+    payload.set("at", format_time(act_.now));
+    return act_.append(work_stream(item_.id), kHandoffAccepted, std::move(payload), Act::Is::Main,
+                       {"/handoff_id", "/session_id", "/digest", "/key", "/message_id"});
+  }
+
+  Result<void> record_seen() {
+    Value payload = Value::object();
+    payload.set("source_id", source_);
+    payload.set("message_id", message_id_);
+    payload.set("idempotency_key", idempotency_key_);
+    payload.set("digest", document_.replay_digest);
+    payload.set("work_id", item_.id);
+    payload.set("expires_at", format_time(expires_at_ + kReplayKeptSeconds));
+    payload.set("at", format_time(act_.now));
+    return act_.append(work_stream(item_.id), kUaixMessageSeen, std::move(payload), Act::Is::Beside,
+                       {"/message_id", "/idempotency_key", "/digest"});
+  }
+
+  Act& act_;
+  const Given& given_;
+  const Document& document_;
+  const Handoff& handoff_;
+  work::Session session_;
+  work::Item item_;
+  std::string key_;
+  Mode mode_;
+  std::vector<Diagnostic> warnings_;
+  // agent-contract
+  std::string plan_status_;
+  int reports_in_a_row_ = 0;
+  // uaix
+  std::optional<bool> attributed_;
+  std::string source_, message_id_, idempotency_key_;
+  Time expires_at_;
+};
+
+// --- CI, which has no session ---------------------------------------------------------------------------------------------------
+
+Result<void> take_from_ci(Act& act, const std::string& work_id, const Given& given) {
+  auto item = act.settled_item(work_id);
+  if (!item) return tl::make_unexpected(item.error());
+  if (!*item) return {};
+  const Handoff& handoff = given.document.handoff;
+  const work::Ruling ruling = work::exit_as_ci(**item, act.caller().actor, exit_of(handoff, given.event_id), act.now);
+  if (!ruling.allowed()) return act.refuse(ruling.refused), Result<void>();
+  Value payload = Value::object();
+  payload.set("handoff_id", given.handoff_id);
+  payload.set("work_id", work_id);
+  payload.set("fence", (*item)->fence);
+  payload.set("dialect", dialect_name(handoff.dialect));
+  payload.set("mode", mode_name(handoff.mode));
+  payload.set("outcome", outcome_name(handoff.outcome));
+  payload.set("digest", given.document.digest);
+  payload.set("key", key_of("ci/" + act.caller().actor.id + "/" + work_id, (*item)->fence, given.document));
+  payload.set("raw", given.document.raw);
+  payload.set("at", format_time(act.now));
+  if (auto done = act.append(work_stream(work_id), kHandoffAccepted, std::move(payload), Act::Is::Main,
+                             {"/handoff_id", "/digest", "/key"});
+      !done)
+    return done;
+  const auto recorded = act.record(ruling, **item);
+  if (!recorded) return tl::make_unexpected(recorded.error());
+  act.answer.body.set("handoff", handoff_value(given.handoff_id, dialect_name(handoff.dialect), mode_name(handoff.mode),
+                                               outcome_name(handoff.outcome)));
+  act.answer.body.set("work", shown(**item));
+  act.answer.body.set("next_phase", agent_exit::phase_name((*item)->phase));
+  act.answer.body.set("warnings", Value::array());
+  return {};
+}
+
+}  // namespace
+
+void UseCases::hand_off(const Mutation& by, std::string session_id, std::string text, Answered done) {
+  ReadDocument read = read_document(std::move(text), inside_->config, inside_->clock.now());
+  if (!read.document) return inside_->refuse(by, std::move(read.refused), done, "session/" + session_id);
+  std::string signal = "session/" + session_id;
+  Given given{std::move(session_id), std::move(*read.document), mint_id("handoff_", inside_->random),
+              mint_uuid(inside_->random)};
+  inside_->run(
+      by, [given = std::make_shared<const Given>(std::move(given))](Act& act) { return HandingOff(act, *given).run(); },
+      std::move(done), {.signal = std::move(signal)});
+}
+
+void UseCases::hand_off_as_ci(const Mutation& by, std::string work_id, std::string text, Answered done) {
+  ReadDocument read = read_document(std::move(text), inside_->config, inside_->clock.now());
+  if (read.document && read.document->dialect() != Dialect::AgentExit) {
+    read.document.reset();
+    read.refused = {report(Code::HANDOFF_DIALECT_NOT_TAKEN, {}, {{"what", "CI hands over by an exit signal"}})};
+  }
+  const std::string signal = "work/" + work_id;
+  if (!read.document) return inside_->refuse(by, std::move(read.refused), done, signal);
+  Given given{{}, std::move(*read.document), mint_id("handoff_", inside_->random), mint_uuid(inside_->random)};
+  inside_->run(by,
+               [work_id = std::move(work_id), given = std::make_shared<const Given>(std::move(given))](Act& act) {
+                 return take_from_ci(act, work_id, *given);
+               },
+               std::move(done), {.signal = signal});
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading: from the last commit, nothing is locked and nothing settled.
+#include <algorithm>
+
+#include "base/text.h"
+#include "json/parse.h"
+#include "ledger/streams.h"
+#include "runtime/use_cases/inside.h"
+#include "runtime/work_events.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+namespace tables = store::tables;
+using json::Value;
+using store::Row;
+
+// Reads every row that a query gives; the first that cannot be read ends it.
+template <class Read, class Take>
+Result<void> for_each(store::Reader& reader, const store::Query& query, Read read, Take take) {
+  std::optional<Failure> problem;
+  auto found = reader.find(query, [&](const Row& row) {
+    auto value = read(row);
+    if (!value) problem = value.error();
+    return value && take(std::move(*value));
+  });
+  if (!found) return found;
+  if (problem) return tl::make_unexpected(*problem);
+  return {};
+}
+
+template <class Read>
+auto get(store::Reader& reader, const store::Table& table, std::string_view key, Read read)
+    -> Result<std::optional<typename decltype(read(std::declval<const Row&>()))::value_type>> {
+  // What no id of ours looks like need not even be text that a store takes.
+  if (find_invalid_utf8(key) != key.size() || key.find('\0') != std::string_view::npos) return std::nullopt;
+  const auto row = reader.get(table, {std::string(key)});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::nullopt;
+  auto value = read(**row);
+  if (!value) return tl::make_unexpected(value.error());
+  return std::optional(std::move(*value));
+}
+
+// Which sections a caller may read: those of its session's role; an agent without a session, those of any role it could
+// take; whoever is no agent, all.
+Result<std::function<bool(std::string_view)>> readable_by(store::Reader& reader, const work::Policy& policy,
+                                                          const Caller& caller) {
+  using Reads = std::function<bool(std::string_view)>;
+  if (!caller.session_id.empty()) {
+    const auto session = get(reader, tables::kSessions, caller.session_id, read_session);
+    if (!session) return tl::make_unexpected(session.error());
+    const work::Role* role = *session ? policy.find_role((*session)->role) : nullptr;
+    return Reads([role](std::string_view section) { return role != nullptr && role->reads(section); });
+  }
+  if (caller.actor.kind != work::ActorKind::Agent) return Reads([](std::string_view) { return true; });
+  return Reads([&policy](std::string_view section) {
+    return std::ranges::any_of(policy.roles, [&](const work::Role& role) { return role.reads(section); });
+  });
+}
+
+}  // namespace
+
+Result<Value> UseCases::list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  store::Query query{.table = tables::kWorkItems, .limit = limit == SIZE_MAX ? limit : limit + 2};
+  if (phase) {
+    query.index = &tables::kWorkItemsByPhase;
+    query.equal = {std::string(agent_exit::phase_name(*phase))};
+  }
+  if (!after.empty() && work::is_work_id(after)) query.from = std::string(after);
+  Value items = Value::array();
+  bool more = false;
+  std::string last;
+  auto read = for_each(**reader, query, read_item, [&](const work::Item& item) {
+    if (item.id == after) return true;
+    more = items.elements().size() == limit;
+    if (more) return false;
+    last = item.id;
+    items.push(shown(item));
+    return true;
+  });
+  if (!read) return tl::make_unexpected(read.error());
+  Value out = Value::object();
+  out.set("items", std::move(items));
+  if (more) out.set("next", last);
+  return out;
+}
+
+Result<std::optional<Value>> UseCases::show(std::string_view work_id) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto item = get(**reader, tables::kWorkItems, work_id, read_item);
+  if (!item) return tl::make_unexpected(item.error());
+  if (!*item) return std::nullopt;
+  return std::optional(shown(**item));
+}
+
+Result<std::optional<Value>> UseCases::show_session(std::string_view session_id) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto session = get(**reader, tables::kSessions, session_id, read_session);
+  if (!session) return tl::make_unexpected(session.error());
+  if (!*session) return std::nullopt;
+  const auto item = get(**reader, tables::kWorkItems, (*session)->work_id, read_item);
+  if (!item) return tl::make_unexpected(item.error());
+  return std::optional(shown(**session, *item));
+}
+
+Result<Value> UseCases::list_context(const Caller& caller) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto readable = readable_by(**reader, inside_->config.policy, caller);
+  if (!readable) return tl::make_unexpected(readable.error());
+  Value sections = Value::array();
+  auto read = for_each(**reader, {.table = tables::kContextSections}, read_section, [&](const ContextSection& section) {
+    if ((*readable)(section.section)) sections.push(shown(section, false));
+    return true;
+  });
+  if (!read) return tl::make_unexpected(read.error());
+  Value out = Value::object();
+  out.set("sections", std::move(sections));
+  return out;
+}
+
+Result<std::optional<Value>> UseCases::show_context(const Caller& caller, std::string_view section) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto readable = readable_by(**reader, inside_->config.policy, caller);
+  if (!readable) return tl::make_unexpected(readable.error());
+  if (!(*readable)(section)) return std::nullopt;
+  const auto found = get(**reader, tables::kContextSections, section, read_section);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return std::nullopt;
+  return std::optional(shown(**found, true));
+}
+
+Result<Value> UseCases::context_history(const Caller& caller, std::string_view section, std::size_t limit) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto readable = readable_by(**reader, inside_->config.policy, caller);
+  if (!readable) return tl::make_unexpected(readable.error());
+  Value versions = Value::array();
+  if ((*readable)(section) && limit > 0) {
+    auto read = ledger::read_stream_backwards(**reader, context_stream(section), [&](const store::EntryRow& row) {
+      const auto payload = row.type == kContextUpdated ? json::parse(row.payload) : tl::unexpected(json::ParseError{});
+      if (!payload) return true;
+      Value version = Value::copy(payload->root());
+      version.set("sequence", row.sequence);
+      versions.push(std::move(version));
+      return versions.elements().size() < limit;
+    });
+    if (!read) return tl::make_unexpected(read.error());
+  }
+  Value out = Value::object();
+  out.set("versions", std::move(versions));
+  return out;
+}
+
+Result<std::vector<Token>> UseCases::all_tokens() {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  std::vector<Token> tokens;
+  auto read = for_each(**reader, {.table = tables::kTokens}, read_token, [&](Token token) {
+    tokens.push_back(std::move(token));
+    return true;
+  });
+  if (!read) return tl::make_unexpected(read.error());
+  return tokens;
+}
+
+Result<Value> UseCases::list_tokens() {
+  const auto tokens = all_tokens();
+  if (!tokens) return tl::make_unexpected(tokens.error());
+  Value list = Value::array();
+  for (const Token& token : *tokens) list.push(shown(token));
+  Value out = Value::object();
+  out.set("tokens", std::move(list));
+  return out;
+}
+
+Result<std::vector<ProcessMark>> UseCases::all_processes() {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  std::vector<ProcessMark> processes;
+  auto found = (*reader)->find({.table = tables::kSupervisedProcesses}, [&](const Row& row) {
+    processes.push_back({text_at(row, 0), number_at(row, 1), static_cast<std::uint64_t>(number_at(row, 2))});
+    return true;
+  });
+  if (!found) return tl::make_unexpected(found.error());
+  return processes;
+}
+
+// Sessions that go on are those that hold a lease; the others are history, and nobody counts them row by row.
+Result<Value> UseCases::counts() {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  std::array<std::uint64_t, agent_exit::kPhases.size()> by_phase{};
+  std::uint64_t open = 0, paused = 0, aborted = 0;
+  std::optional<Failure> problem;
+  auto found = (*reader)->find({.table = tables::kWorkItems}, [&](const Row& row) {
+    const auto phase = agent_exit::find_phase(text_at(row, 5));
+    if (phase) ++by_phase[static_cast<std::size_t>(*phase)];
+    // Whatever nobody can claim is looked at: it is held, or aborted.
+    if (!text_at(row, 1).empty()) return true;
+    const auto item = read_item(row);
+    if (!item) problem = item.error();
+    else if (item->aborted) ++aborted;
+    else if (item->lease) ++(item->lease->parked_until ? paused : open);
+    return item.has_value();
+  });
+  if (!found) return tl::make_unexpected(found.error());
+  if (problem) return tl::make_unexpected(*problem);
+  Value work = Value::object();
+  for (const work::Phase phase : agent_exit::kPhases)
+    work.set(agent_exit::phase_name(phase), by_phase[static_cast<std::size_t>(phase)]);
+  Value sessions = Value::object();
+  sessions.set(work::session_state_name(work::SessionState::Open), open);
+  sessions.set(work::session_state_name(work::SessionState::Paused), paused);
+  Value out = Value::object();
+  out.set("work", std::move(work));
+  out.set("aborted", aborted);
+  out.set("sessions", std::move(sessions));
+  return out;
+}
+
+}  // namespace baton::runtime

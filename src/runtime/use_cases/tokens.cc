@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens of actors: made, revoked; and the texts of all tokens.
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "runtime/use_cases/inside.h"
+#include "runtime/work_events.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+using json::Value;
+using work::ActorKind;
+
+constexpr std::string_view kPrefix = "baton_";
+constexpr std::string_view kSessionPrefix = "baton_s_";
+constexpr std::string_view kSessionTag = "baton.session_token.v1\n";
+constexpr std::size_t kIdDigits = 32;
+constexpr std::size_t kSecretCharacters = 43;  // 32 bytes in base64url
+
+struct KindLetter {
+  ActorKind kind;
+  char letter;
+};
+constexpr std::array kLetters = {KindLetter{ActorKind::Agent, 'a'}, KindLetter{ActorKind::Operator, 'o'},
+                                 KindLetter{ActorKind::Ci, 'c'}, KindLetter{ActorKind::Auditor, 'u'},
+                                 KindLetter{ActorKind::Node, 'n'}};
+
+char letter_of(ActorKind kind) { return std::ranges::find(kLetters, kind, &KindLetter::kind)->letter; }
+
+std::string base64url(std::span<const std::uint8_t, 32> bytes) {
+  std::array<char, kSecretCharacters + 1> text;
+  sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+  return std::string(text.data(), kSecretCharacters);
+}
+
+bool is_base64url(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '-' || c == '_'; });
+}
+
+// --- what a token may say -----------------------------------------------------------------------------------------------------
+
+bool is_visible(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= limits::kTokenNameBytesMax && is_visible(text);
+}
+
+std::vector<Diagnostic> check(const TokenRequest& asked, Time now) {
+  std::vector<Diagnostic> out;
+  const auto wrong = [&](std::string field, std::string_view problem) {
+    out.push_back(report(Code::TOKEN_FIELD, place_named("/" + field), {{"field", field}, {"problem", problem}}));
+  };
+  if (!is_name(asked.actor_id)) wrong("actor", "is not a name of 1 to 128 visible ASCII characters");
+  if (asked.scopes.empty() || asked.scopes.size() > limits::kTokenListMax ||
+      !std::ranges::all_of(asked.scopes, is_name))
+    wrong("scopes", "is not a list of 1 to 64 names");
+  if (asked.names.size() > limits::kTokenListMax || !std::ranges::all_of(asked.names, is_name))
+    wrong("names", "is not a list of at most 64 names");
+  if (asked.expires_at && *asked.expires_at <= now) wrong("expires_at", "is not in the future");
+  if (asked.note.size() > limits::kTokenNoteBytesMax || find_invalid_utf8(asked.note) != asked.note.size() ||
+      asked.note.find('\0') != std::string::npos)
+    wrong("note", "is not a text of at most 500 bytes");
+  return out;
+}
+
+}  // namespace
+
+void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered done) {
+  std::array<std::uint8_t, 32> secret;
+  inside_->random.fill(secret);
+  const std::string secret_text = base64url(secret);
+  const std::string id = mint_id("", inside_->random);
+  const std::string text = std::string(kPrefix) + letter_of(asked.kind) + "_" + id + "_" + secret_text;
+  inside_->run(
+      by,
+      [asked = std::move(asked), id, text, secret_sha256 = sha256_hex(secret_text)](Act& act) -> Result<void> {
+        if (auto wrong = check(asked, act.now); !wrong.empty()) return act.refuse(std::move(wrong)), Result<void>();
+        Value payload = Value::object();
+        payload.set("token_id", id);
+        payload.set("actor_id", asked.actor_id);
+        payload.set("kind", agent_exit::actor_kind_name(asked.kind));
+        payload.set("scopes", texts_value(asked.scopes));
+        payload.set("names", texts_value(asked.names));
+        payload.set("secret_sha256", secret_sha256);
+        if (asked.expires_at) payload.set("expires_at", format_time(*asked.expires_at));
+        payload.set("created_by", act.caller().actor.id);
+        if (!asked.note.empty()) payload.set("note", asked.note);
+        payload.set("at", format_time(act.now));
+        if (auto appended = act.append(std::string(kTokensStream), kTokenCreated, std::move(payload), Act::Is::Main,
+                                       {"/token_id", "/secret_sha256"});
+            !appended)
+          return appended;
+        const auto row = act.unit.get(store::tables::kTokens, {id});
+        if (!row) return tl::make_unexpected(row.error());
+        const auto token = read_token(**row);
+        if (!token) return tl::make_unexpected(token.error());
+        act.answer.created = true;
+        act.answer.body = shown(*token);
+        act.dress_with([text](Answer& answer) { answer.body.set("token", text); });
+        return {};
+      },
+      std::move(done));
+}
+
+void UseCases::revoke_token(const Mutation& by, std::string token_id, Answered done) {
+  inside_->run(
+      by,
+      [token_id = std::move(token_id)](Act& act) -> Result<void> {
+        Result<std::optional<store::Row>> row;
+        const bool is_id = token_id.size() == kIdDigits && std::ranges::all_of(token_id, is_lower_hex);
+        if (is_id) row = act.unit.get(store::tables::kTokens, {token_id});
+        if (!row) return tl::make_unexpected(row.error());
+        if (!*row) return act.refuse(report(Code::TOKEN_UNKNOWN, {})), Result<void>();
+        auto token = read_token(**row);
+        if (!token) return tl::make_unexpected(token.error());
+        if (!token->revoked_at) {
+          Value payload = Value::object();
+          payload.set("token_id", token_id);
+          payload.set("at", format_time(act.now));
+          if (auto done = act.append(std::string(kTokensStream), kTokenRevoked, std::move(payload), Act::Is::Main,
+                                     {"/token_id"});
+              !done)
+            return done;
+          token->revoked_at = act.now;
+        }
+        act.answer.body = shown(*token);
+        return {};
+      },
+      std::move(done));
+}
+
+std::optional<TokenText> parse_token(std::string_view text) {
+  // baton_a_<32 hex>_<43 base64url>
+  if (text.size() != kPrefix.size() + 2 + kIdDigits + 1 + kSecretCharacters || !text.starts_with(kPrefix))
+    return std::nullopt;
+  text.remove_prefix(kPrefix.size());
+  const bool known = std::ranges::find(kLetters, text[0], &KindLetter::letter) != kLetters.end();
+  const std::string_view id = text.substr(2, kIdDigits), secret = text.substr(2 + kIdDigits + 1);
+  if (!known || text[1] != '_' || text[2 + kIdDigits] != '_' || !std::ranges::all_of(id, is_lower_hex) ||
+      !is_base64url(secret))
+    return std::nullopt;
+  return TokenText{std::string(id), sha256_hex(secret)};
+}
+
+std::string Engine::session_token(std::string_view session_id) const {
+  static_assert(crypto_auth_hmacsha256_BYTES == 32 && crypto_auth_hmacsha256_KEYBYTES == 32);
+  const std::string message = std::string(kSessionTag) + std::string(session_id);
+  std::array<std::uint8_t, 32> code;
+  crypto_auth_hmacsha256(code.data(), reinterpret_cast<const unsigned char*>(message.data()), message.size(),
+                         ledger.redaction_key().data());
+  return std::string(kSessionPrefix) + std::string(session_id) + "_" + base64url(code);
+}
+
+std::string UseCases::session_token(std::string_view session_id) const { return inside_->session_token(session_id); }
+
+std::optional<std::string> UseCases::session_of_token(std::string_view text) const {
+  // The code may hold `_` too, so the id is what stands before its last 44 characters.
+  if (!text.starts_with(kSessionPrefix) || text.size() <= kSessionPrefix.size() + 1 + kSecretCharacters)
+    return std::nullopt;
+  const std::string_view id =
+      text.substr(kSessionPrefix.size(), text.size() - kSessionPrefix.size() - kSecretCharacters - 1);
+  if (!work::is_work_id(id)) return std::nullopt;
+  const std::string genuine = inside_->session_token(id);
+  if (genuine.size() != text.size() || sodium_memcmp(genuine.data(), text.data(), text.size()) != 0)
+    return std::nullopt;
+  return std::string(id);
+}
+
+}  // namespace baton::runtime

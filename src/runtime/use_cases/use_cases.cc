@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/use_cases.h"
+
+#include "runtime/use_cases/inside.h"
+
+namespace baton::runtime {
+
+UseCases::UseCases(store::Store& store, Ledger& ledger, Clock& clock, Random& random, const workspace::Config& config)
+    : inside_(std::make_unique<Inside>(store, ledger, clock, random, config)) {}
+
+UseCases::~UseCases() = default;
+
+void UseCases::note_refusal(std::string_view what, const Caller& caller, std::string_view subject,
+                            const std::vector<Diagnostic>& refused) {
+  std::vector<std::string> codes;
+  for (const Diagnostic& one : refused) codes.emplace_back(info(one.code).name);
+  inside_->refusals.note(
+      {std::string(what), ledger_actor(caller.actor), caller.session_id, std::string(subject), std::move(codes)});
+}
+
+const workspace::Config& UseCases::config() const { return inside_->config; }
+
+}  // namespace baton::runtime

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may do what: every action against every kind of actor, tokens that are wrong, revoked or expired, and agents that
+// present what is not theirs.
+#include "runtime/access.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "node_world.h"
+#include "store/memory/memory_store.h"
+#include "temporary_folder.h"
+
+namespace baton::runtime {
+namespace {
+
+using work::ActorKind;
+using enum work::ActorKind;
+
+constexpr std::int64_t kOwnUser = 1000, kOtherUser = 1001;
+constexpr const char* kBoot = "4f0c2d9e-1111-4222-8333-444455556666";
+
+class AccessTest : public ::testing::Test {
+ protected:
+  AccessTest()
+      : clock_({1'800'000'000'000'000'000}),
+        store_(store::make_memory_store(clock_)),
+        world_(*store_, clock_, keys_.path()),
+        access_(
+            *world_.cases, clock_, kOwnUser, kBoot,
+            [this](std::int64_t pid) -> std::optional<std::vector<Access::Process>> {
+              const auto found = ancestry_.find(pid);
+              if (found == ancestry_.end()) return std::nullopt;
+              return found->second;
+            },
+            [](std::int64_t uid) { return uid == 0 ? "root" : "alice"; }) {
+    ancestry_[10] = {{10, 500}, {1, 1}};
+  }
+
+  struct Made {
+    std::string id, text;
+  };
+  Made make_token(ActorKind kind, std::vector<std::string> scopes = {"*"}, std::optional<Time> expires_at = {}) {
+    TokenRequest asked;
+    asked.actor_id = "someone";
+    asked.kind = kind;
+    asked.scopes = std::move(scopes);
+    asked.names = {"urn:example:someone"};
+    asked.expires_at = expires_at;
+    const auto answer =
+        answer_of([&](Answered done) { world_.cases->create_token(by("oscar", Operator), asked, std::move(done)); });
+    EXPECT_TRUE(answer && answer->refused.empty());
+    const json::Value* text = answer->body.find("token");
+    EXPECT_TRUE(text != nullptr && text->is_string());
+    const std::string token = text->string();
+    const auto parsed = parse_token(token);
+    EXPECT_TRUE(parsed);
+    EXPECT_TRUE(access_.load());
+    return {parsed->id, token};
+  }
+
+  // A session of bob's, and its token.
+  Made open_session() {
+    world_.create();
+    const auto answer = answer_of([&](Answered done) { world_.cases->claim(by("bob"), {}, std::move(done)); });
+    EXPECT_TRUE(answer && answer->refused.empty());
+    return {member_of(*answer, "session", "id"), member_of(*answer, "session", "token")};
+  }
+
+  static Presented tcp(std::string_view bearer) {
+    Presented out;
+    out.bearer = bearer;
+    out.address = "127.0.0.1:40000";
+    return out;
+  }
+  static Presented local(std::int64_t pid = 10, std::int64_t uid = kOwnUser) {
+    Presented out;
+    out.local = true;
+    out.pid = pid;
+    out.uid = uid;
+    return out;
+  }
+
+  std::string code_of(const Presented& presented) {
+    const auto caller = access_.identify(presented);
+    return caller ? "" : std::string(info(caller.error().code).name);
+  }
+  std::string code_of(const Caller& caller, Action action) {
+    const auto refused = access_.check(caller, action);
+    return refused ? std::string(info(refused->code).name) : "";
+  }
+
+  FixedClock clock_;
+  TemporaryFolder keys_;
+  std::unique_ptr<store::Store> store_;
+  World world_;
+  std::map<std::int64_t, std::vector<Access::Process>> ancestry_;
+  Access access_;
+};
+
+// --- the table ------------------------------------------------------------------------------------------------------------
+
+TEST_F(AccessTest, each_action_is_for_the_kinds_the_specification_names_and_for_no_other) {
+  const std::map<Action, std::set<ActorKind>> may = {
+      {Action::Read, {Agent, Operator, Ci, Auditor, Node}},
+      {Action::Create, {Agent, Operator}},
+      {Action::Claim, {Agent, Operator}},
+      {Action::Session, {Agent, Operator, Ci}},
+      {Action::ReportCi, {Ci, Operator}},
+      {Action::HandOffAsCi, {Ci}},
+      {Action::Operate, {Operator}},
+      {Action::Tokens, {Operator}},
+      {Action::Ledger, {Operator}},
+      {Action::Register, {Agent, Operator, Node}},
+      {Action::Stop, {Operator}},
+  };
+  for (const auto& [action, kinds] : may)
+    for (const ActorKind kind : {Agent, Operator, Ci, Auditor, Node}) {
+      Caller caller;
+      caller.actor = {"x", kind, {}};
+      EXPECT_EQ(code_of(caller, action), kinds.contains(kind) ? "" : "ACCESS_KIND")
+          << action_name(action) << " by " << agent_exit::actor_kind_name(kind);
+      caller.supervised = true;
+      EXPECT_EQ(code_of(caller, action), kinds.contains(kind) ? "" : "ACCESS_SUPERVISED")
+          << action_name(action) << " by a supervised " << agent_exit::actor_kind_name(kind);
+      caller.supervised = false;
+      caller.scopes = {"no.such.scope"};
+      EXPECT_EQ(code_of(caller, action), kinds.contains(kind) ? "ACCESS_SCOPE" : "ACCESS_KIND") << action_name(action);
+      caller.scopes = {std::string(permission_of(action).scope)};
+      EXPECT_EQ(code_of(caller, action), kinds.contains(kind) ? "" : "ACCESS_KIND") << action_name(action);
+    }
+}
+
+TEST_F(AccessTest, a_scope_may_name_a_family) {
+  Caller caller;
+  caller.actor = {"x", Agent, {}};
+  caller.scopes = {"work.*"};
+  EXPECT_EQ(code_of(caller, Action::Create), "");
+  EXPECT_EQ(code_of(caller, Action::Claim), "");
+  EXPECT_EQ(code_of(caller, Action::Session), "ACCESS_SCOPE");
+  caller.scopes = {};
+  EXPECT_EQ(code_of(caller, Action::Read), "ACCESS_SCOPE");
+}
+
+// --- tokens ---------------------------------------------------------------------------------------------------------------
+
+TEST_F(AccessTest, a_token_names_its_actor) {
+  const Made made = make_token(Operator, {"read", "operate"});
+  const auto caller = access_.identify(tcp(made.text));
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->actor.id, "someone");
+  EXPECT_EQ(caller->actor.kind, Operator);
+  EXPECT_EQ(caller->actor.names, std::vector<std::string>{"urn:example:someone"});
+  EXPECT_EQ(caller->token_id, made.id);
+  EXPECT_EQ(caller->scopes, (std::vector<std::string>{"read", "operate"}));
+  EXPECT_FALSE(caller->supervised);
+  EXPECT_EQ(caller->session_id, "");
+}
+
+TEST_F(AccessTest, tcp_needs_a_token_and_the_socket_does_not) {
+  EXPECT_EQ(code_of(Presented{}), "ACCESS_NO_TOKEN");
+  const auto caller = access_.identify(local());
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->actor.id, "local:alice");
+  EXPECT_EQ(caller->actor.kind, Agent);
+  EXPECT_EQ(caller->token_id, "");
+  EXPECT_FALSE(caller->supervised);
+}
+
+TEST_F(AccessTest, the_socket_is_for_its_user_and_root) {
+  EXPECT_EQ(code_of(local(10, kOtherUser)), "ACCESS_USER");
+  Presented with_token = local(10, kOtherUser);
+  const Made made = make_token(Operator);
+  with_token.bearer = made.text;
+  EXPECT_EQ(code_of(with_token), "ACCESS_USER");
+  const auto root = access_.identify(local(10, 0));
+  ASSERT_TRUE(root);
+  EXPECT_EQ(root->actor.id, "local:root");
+}
+
+TEST_F(AccessTest, whatever_is_wrong_with_a_token_the_answer_is_the_same) {
+  const Made good = make_token(Agent), revoked = make_token(Agent),
+             expired = make_token(Agent, {"*"}, clock_.now() + 60);
+  ASSERT_EQ(code_of(tcp(expired.text)), "");
+  ASSERT_TRUE(answer_of(
+      [&](Answered done) { world_.cases->revoke_token(by("oscar", Operator), revoked.id, std::move(done)); }));
+  ASSERT_TRUE(access_.load());
+  clock_.advance(60 * kNanosecondsPerSecond);  // inclusive
+  std::string other_middle = good.text;
+  other_middle[good.text.size() - 20] = good.text[good.text.size() - 20] == 'a' ? 'b' : 'a';
+  std::string unknown = good.text;
+  const std::size_t id_at = unknown.find(good.id);
+  unknown[id_at] = unknown[id_at] == '0' ? '1' : '0';
+  std::set<std::string> messages;
+  for (const std::string& text : {other_middle, unknown, revoked.text, expired.text, std::string("baton_a_"),
+                                  std::string("nonsense"), std::string()}) {
+    const auto caller = access_.identify(tcp(text));
+    ASSERT_FALSE(caller) << text;
+    EXPECT_EQ(info(caller.error().code).name, "ACCESS_TOKEN");
+    messages.insert(caller.error().message + caller.error().help);
+    Presented presented = local();
+    presented.bearer = text;
+    EXPECT_EQ(code_of(presented), "ACCESS_TOKEN") << "also on the socket";
+  }
+  EXPECT_EQ(messages.size(), 1u);
+  EXPECT_EQ(code_of(tcp(good.text)), "");
+}
+
+TEST_F(AccessTest, what_the_feed_tells_counts_at_once) {
+  const Made made = make_token(Ci);
+  Access fresh(
+      *world_.cases, clock_, kOwnUser, kBoot, [](std::int64_t) { return std::nullopt; },
+      [](std::int64_t) { return std::string("alice"); });
+  fresh.learn("token.revoked", R"({"token_id":"00000000000000000000000000000000","at":"2027-01-01T00:00:00Z"})");
+  fresh.learn("token.created", "not JSON");
+  fresh.learn("token.created", R"({"token_id":1})");
+  const std::string id(32, 'a');
+  const std::string created =
+      R"({"token_id":")" + id + R"(","actor_id":"robot","kind":"ci","scopes":["*"],"names":[],"secret_sha256":")" +
+      parse_token(made.text)->secret_sha256 + R"(","created_by":"oscar","at":"2027-01-01T00:00:00Z"})";
+  fresh.learn("token.created", created);
+  std::string text = made.text;
+  text.replace(text.find(made.id), made.id.size(), id);
+  const auto caller = fresh.identify(tcp(text));
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->actor.id, "robot");
+  EXPECT_EQ(caller->actor.kind, Ci);
+  fresh.learn("token.revoked", R"({"token_id":")" + id + R"(","at":"2027-01-01T00:00:01Z"})");
+  EXPECT_FALSE(fresh.identify(tcp(text)));
+  fresh.learn("token.created", created);
+  EXPECT_FALSE(fresh.identify(tcp(text))) << "nothing undoes a revocation";
+}
+
+TEST_F(AccessTest, a_token_that_was_made_a_moment_ago_is_looked_up) {
+  Access fresh(
+      *world_.cases, clock_, kOwnUser, kBoot, [](std::int64_t) { return std::nullopt; },
+      [](std::int64_t) { return std::string("alice"); });
+  const Made made = make_token(Agent);
+  EXPECT_TRUE(fresh.identify(tcp(made.text)));
+}
+
+// --- agents ---------------------------------------------------------------------------------------------------------------
+
+TEST_F(AccessTest, a_session_token_is_an_agents_whatever_stands_beside_it) {
+  const Made session = open_session();
+  for (const bool as_bearer : {false, true}) {
+    Presented presented;
+    (as_bearer ? presented.bearer : presented.session_token) = session.text;
+    const auto caller = access_.identify(presented);
+    ASSERT_TRUE(caller) << as_bearer;
+    EXPECT_EQ(caller->actor.id, "bob");
+    EXPECT_EQ(caller->actor.kind, Agent);
+    EXPECT_EQ(caller->session_id, session.id);
+    EXPECT_TRUE(caller->supervised);
+    EXPECT_EQ(code_of(*caller, Action::Session), "");
+    EXPECT_EQ(code_of(*caller, Action::Operate), "ACCESS_SUPERVISED");
+  }
+  for (const ActorKind kind : {Operator, Ci}) {
+    const Made token = make_token(kind);
+    Presented presented = tcp(token.text);
+    presented.session_token = session.text;
+    const auto caller = access_.identify(presented);
+    ASSERT_TRUE(caller);
+    EXPECT_EQ(caller->actor.kind, Agent);
+    EXPECT_EQ(caller->actor.id, "bob");
+    EXPECT_TRUE(caller->actor.names.empty());
+    EXPECT_EQ(code_of(*caller, Action::Operate), "ACCESS_SUPERVISED");
+    EXPECT_EQ(code_of(*caller, Action::HandOffAsCi), "ACCESS_SUPERVISED");
+  }
+}
+
+TEST_F(AccessTest, a_session_token_that_is_not_genuine_is_refused) {
+  const Made session = open_session();
+  std::string forged = session.text;
+  forged[forged.size() - 5] = forged[forged.size() - 5] == 'a' ? 'b' : 'a';
+  for (const std::string& text : {forged, std::string("baton_s_"), std::string("baton_s_ses_0_"), std::string("x")}) {
+    Presented presented = local();
+    presented.session_token = text;
+    EXPECT_EQ(code_of(presented), "ACCESS_SESSION") << text;
+    const Made token = make_token(Operator);
+    presented.bearer = token.text;
+    EXPECT_EQ(code_of(presented), "ACCESS_SESSION") << "a right token does not make up for it";
+  }
+  EXPECT_EQ(code_of(tcp(forged)), "ACCESS_SESSION");
+  Presented two = tcp(session.text);
+  two.session_token = forged;
+  EXPECT_EQ(code_of(two), "ACCESS_SESSION");
+}
+
+TEST_F(AccessTest, a_child_of_a_supervised_process_is_an_agent_whatever_it_presents) {
+  access_.learn("session.process_registered",
+                std::string(R"({"boot_id":")") + kBoot +
+                    R"(","pid":77,"started":900,"session_id":"ses_1","at":"2027-01-01T00:00:00Z"})");
+  access_.learn(
+      "session.process_registered",
+      R"({"boot_id":"another boot","pid":10,"started":500,"session_id":"ses_1","at":"2027-01-01T00:00:00Z"})");
+  ancestry_[20] = {{20, 1000}, {77, 900}, {1, 1}};
+  ancestry_[21] = {{21, 1000}, {77, 901}, {1, 1}};  // the same number, another process
+  for (const ActorKind kind : {Operator, Ci, Auditor, Node}) {
+    const Made token = make_token(kind);
+    Presented child = local(20), stranger = local(21), itself = local(77);
+    ancestry_[77] = {{77, 900}, {1, 1}};
+    child.bearer = stranger.bearer = itself.bearer = token.text;
+    for (const Presented& presented : {child, itself}) {
+      const auto caller = access_.identify(presented);
+      ASSERT_TRUE(caller);
+      EXPECT_EQ(caller->actor.kind, Agent);
+      EXPECT_EQ(caller->actor.id, "local:alice");
+      EXPECT_TRUE(caller->supervised);
+      EXPECT_EQ(code_of(*caller, Action::Tokens), "ACCESS_SUPERVISED");
+      EXPECT_EQ(code_of(*caller, Action::Claim), "");
+    }
+    const auto free = access_.identify(stranger);
+    ASSERT_TRUE(free);
+    EXPECT_EQ(free->actor.kind, kind);
+    EXPECT_FALSE(free->supervised);
+    Presented of_another_boot = local(10);
+    of_another_boot.bearer = token.text;
+    EXPECT_EQ(access_.identify(of_another_boot)->actor.kind, kind);
+  }
+  // Without a credential it is an agent as before, and known to be supervised.
+  const auto plain = access_.identify(local(20));
+  ASSERT_TRUE(plain);
+  EXPECT_TRUE(plain->supervised);
+  // An agent's own token keeps its name.
+  const Made agents = make_token(Agent);
+  Presented agent = local(20);
+  agent.bearer = agents.text;
+  EXPECT_EQ(access_.identify(agent)->actor.id, "someone");
+}
+
+TEST_F(AccessTest, who_cannot_be_traced_loses_what_only_people_and_ci_have) {
+  constexpr std::int64_t kNoSuchProcess = 4242;
+  for (const ActorKind kind : {Operator, Ci}) {
+    const Made token = make_token(kind);
+    Presented presented = local(kNoSuchProcess);
+    presented.bearer = token.text;
+    const auto caller = access_.identify(presented);
+    ASSERT_TRUE(caller);
+    EXPECT_EQ(caller->actor.kind, Agent);
+    EXPECT_TRUE(caller->supervised);
+    EXPECT_EQ(code_of(*caller, Action::Operate), "ACCESS_SUPERVISED");
+    EXPECT_EQ(access_.identify(tcp(token.text))->actor.kind, kind) << "on TCP only tokens count";
+  }
+  const auto plain = access_.identify(local(kNoSuchProcess));
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(plain->supervised);
+}
+
+TEST_F(AccessTest, processes_are_known_after_a_start) {
+  const Made session = open_session();
+  Mutation registering = by("bob");
+  registering.caller.session_id = session.id;
+  const auto done = answer_of([&](Answered answered) {
+    world_.cases->register_process(registering, session.id, {kBoot, 55, 1234}, std::move(answered));
+  });
+  ASSERT_TRUE(done && done->refused.empty());
+  ASSERT_TRUE(access_.load());
+  ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+  EXPECT_TRUE(access_.identify(local(60))->supervised);
+  EXPECT_FALSE(access_.identify(local(10))->supervised);
+}
+
+}  // namespace
+}  // namespace baton::runtime

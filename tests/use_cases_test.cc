@@ -1,0 +1,1054 @@
+// SPDX-License-Identifier: Apache-2.0
+// The use cases of work on every backend: what they answer, what they record, and that the tables are what the ledger makes of it.
+// The expected values are those of the specification, not of the code.
+#include <set>
+#include <thread>
+
+#include "base/text.h"
+#include "runtime/work_events.h"
+#include "store/tables.h"
+#include "use_cases_fixture.h"
+
+namespace baton::runtime {
+namespace {
+
+using work::ActorKind;
+using work::Phase;
+
+constexpr std::int64_t kSecond = kNanosecondsPerSecond;
+
+class Cases : public ::testing::TestWithParam<store::Backend>, public CasesFixture {
+ protected:
+  Cases() : CasesFixture(GetParam()) {}
+  void TearDown() override {
+    if (cases_) expect_whole();
+  }
+
+  // An item whose IMPLEMENTATION alice has completed, with this pull request.
+  std::string implemented(const std::string& pr_url = "https://github.com/acme/site/pull/7") {
+    const std::string id = create_in(Phase::Implementation);
+    const auto claimed = claim(as("alice"), id);
+    const auto handed = hand_off(as("alice"), text_at(claimed, "/session/id"),
+                                 signal("IMPLEMENTATION", "completed", R"(,"pr_url":")" + pr_url + "\""));
+    EXPECT_EQ(outcome(handed), "taken");
+    EXPECT_EQ(phase_of(id), "CI_PENDING");
+    return id;
+  }
+  Result<Answer> ci(const std::string& id, std::string conclusion, const Mutation& by = as_ci()) {
+    work::CiReport report;
+    report.kind = "api";
+    report.conclusion = std::move(conclusion);
+    return ask([&](Answered done) { cases().report_ci(by, id, report, std::move(done)); });
+  }
+  std::string in_review(const std::string& pr_url = "https://github.com/acme/site/pull/7") {
+    const std::string id = implemented(pr_url);
+    EXPECT_EQ(outcome(ci(id, "success")), "taken");
+    EXPECT_EQ(phase_of(id), "READY_FOR_REVIEW");
+    return id;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Cases, ::testing::ValuesIn(store::backends()),
+                         [](const auto& backend) { return backend.param.name; });
+
+// --- the whole way ----------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, an_item_goes_from_draft_to_completed) {
+  const std::string id = create();
+  EXPECT_EQ(id, "W-1");
+  EXPECT_EQ(text_at(show(id), "/state"), "waiting");
+
+  auto claimed = claim(as("alice"), {}, {Phase::Draft});
+  ASSERT_EQ(outcome(claimed), "taken");
+  EXPECT_EQ(text_at(claimed, "/work/id"), id);
+  EXPECT_EQ(text_at(claimed, "/session/fence"), "1");
+  EXPECT_EQ(text_at(claimed, "/session/phase"), "DRAFT");
+  EXPECT_EQ(text_at(claimed, "/session/role"), "agent");
+  ASSERT_TRUE(claimed->entry);
+  EXPECT_EQ(cases().session_of_token(text_at(claimed, "/session/token")), text_at(claimed, "/session/id"));
+  auto handed = hand_off(as("alice"), text_at(claimed, "/session/id"), signal("DRAFT"));
+  ASSERT_EQ(outcome(handed), "taken");
+  EXPECT_EQ(text_at(handed, "/next_phase"), "IMPLEMENTATION");
+  EXPECT_EQ(text_at(handed, "/handoff/dialect"), "agent-exit");
+  EXPECT_EQ(text_at(handed, "/handoff/mode"), "transfer");
+
+  claimed = claim(as("alice"));
+  ASSERT_EQ(text_at(claimed, "/session/phase"), "IMPLEMENTATION");
+  EXPECT_EQ(text_at(claimed, "/session/fence"), "2");
+  handed = hand_off(
+      as("alice"), text_at(claimed, "/session/id"),
+      signal("IMPLEMENTATION", "completed", R"(,"pr_url":"https://github.com/acme/site/pull/12","notes":"done")"));
+  EXPECT_EQ(text_at(handed, "/next_phase"), "CI_PENDING");
+  EXPECT_EQ(text_at(show(id), "/state"), "with_ci");
+  EXPECT_EQ(text_at(claim(as("bob")), "/work"), "null") << "nobody claims CI_PENDING";
+
+  EXPECT_EQ(outcome(ci(id, "success")), "taken");
+  EXPECT_EQ(phase_of(id), "READY_FOR_REVIEW");
+  EXPECT_EQ(text_at(claim(as("alice")), "/work"), "null") << "who implemented it does not review it";
+  claimed = claim(as("bob"));
+  EXPECT_EQ(text_at(claimed, "/session/phase"), "REVIEW");
+  EXPECT_EQ(phase_of(id), "REVIEW");
+  EXPECT_EQ(outcome(hand_off(as("bob"), text_at(claimed, "/session/id"), signal("REVIEW"))), "taken");
+  claimed = claim(as("bob"));
+  EXPECT_EQ(text_at(claimed, "/session/phase"), "READY_FOR_MERGE");
+  handed = hand_off(as("bob"), text_at(claimed, "/session/id"), signal("READY_FOR_MERGE"));
+  EXPECT_EQ(text_at(handed, "/next_phase"), "COMPLETED");
+  EXPECT_EQ(text_at(show(id), "/state"), "completed");
+  EXPECT_EQ(text_at(claim(as("bob")), "/work"), "null");
+  EXPECT_EQ(count_entries(work::kCompleted), 4u);
+  EXPECT_EQ(count_entries(kHandoffAccepted), 4u);
+}
+
+TEST_P(Cases, the_event_of_the_exit_protocol_has_its_members) {
+  const std::string id = create_in(Phase::Implementation);
+  const auto claimed = claim(as("alice"), id);
+  const auto handed = hand_off(as("alice"), text_at(claimed, "/session/id"), signal("IMPLEMENTATION", "blocked"));
+  ASSERT_EQ(outcome(handed), "taken");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  for_entries([&](const store::EntryRow& row) {
+    if (row.type != work::kCompleted) return;
+    EXPECT_EQ(row.stream, "work/" + id);
+    const auto payload = json::parse(row.payload);
+    for (const std::string_view member : {"event_id", "event_type", "timestamp", "source", "session_id", "actor_id",
+                                          "work_id", "phase_completed", "exit_reason", "next_phase"})
+      EXPECT_TRUE(payload->root()[member].is_string()) << member;
+    EXPECT_TRUE(payload->root()["event_type"].is_text("AgentSessionCompleted"));
+    EXPECT_TRUE(payload->root()["source"].is_text("agent_exit_protocol"));
+    EXPECT_TRUE(payload->root()["actor_id"].is_text("alice"));
+  });
+}
+
+// --- creating ---------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, ids_count_up_and_never_meet_one_that_was_chosen) {
+  EXPECT_EQ(create(), "W-1");
+  work::NewWork chosen;
+  chosen.id = "W-7";
+  EXPECT_EQ(create(chosen), "W-7");
+  EXPECT_EQ(create(), "W-8");
+  chosen.id = "W-999999999999999";
+  EXPECT_EQ(create(chosen), "W-999999999999999");
+  EXPECT_EQ(create(), "W-9") << "one that was chosen far ahead uses up no numbers";
+  chosen.title = "again";
+  const auto again = ask([&](Answered done) { cases().create(as("alice"), chosen, std::move(done)); });
+  EXPECT_EQ(outcome(again), "WORK_EXISTS");
+}
+
+TEST_P(Cases, what_is_not_known_is_refused_by_its_name) {
+  cases();
+  EXPECT_EQ(outcome(claim(as("alice"), "W-404")), "WORK_UNKNOWN");
+  EXPECT_EQ(outcome(claim(as("alice"), std::string("\xff\x00", 2))), "WORK_UNKNOWN");
+  EXPECT_EQ(outcome(hand_off(as("alice"), "ses_none", signal("DRAFT"))), "SESSION_UNKNOWN");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().renew(as("alice"), "", 0, std::move(done)); })),
+            "SESSION_UNKNOWN");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().unblock(as_operator(), "x", {}, "", std::move(done)); })),
+            "WORK_UNKNOWN");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().revoke_token(as_operator(), "x", std::move(done)); })),
+            "TOKEN_UNKNOWN");
+  EXPECT_FALSE(cases().show("W-404")->has_value());
+  EXPECT_FALSE(cases().show_session(std::string("\xff\x00", 2))->has_value());
+}
+
+TEST_P(Cases, an_item_waits_for_those_it_depends_on) {
+  work::NewWork first, second;
+  first.phase = second.phase = Phase::ReadyForMerge;
+  const std::string base = create(first);
+  const std::string other = create(first);
+  second.depends_on = {base, other};
+  const std::string waiting = create(second);
+  EXPECT_EQ(outcome(claim(as("alice"), waiting)), "CLAIM_WAITS");
+  second.depends_on = {"W-404"};
+  second.title = "nothing to wait for";
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().create(as("alice"), second, std::move(done)); })),
+            "WORK_DEPENDENCY");
+
+  for (const std::string& id : {base, other}) {
+    EXPECT_EQ(outcome(claim(as("alice"), waiting)), "CLAIM_WAITS");
+    const auto claimed = claim(as("alice"), id);
+    ASSERT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"), signal("READY_FOR_MERGE"))), "taken");
+  }
+  EXPECT_EQ(count_entries(work::kDependencyDone), 2u);
+  EXPECT_EQ(text_at(claim(as("alice")), "/work/id"), waiting);
+}
+
+// --- claiming ---------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, priority_comes_before_age_and_age_before_nothing) {
+  work::NewWork asked;
+  asked.phase = Phase::Implementation;
+  const std::string old = create(asked);
+  if (has_our_clock()) clock_.advance(kSecond);
+  asked.priority = 9;
+  const std::string urgent = create(asked);
+  asked.priority = 5;
+  asked.phase = Phase::Draft;
+  const std::string young = create(asked);
+  EXPECT_EQ(text_at(claim(as("alice")), "/work/id"), urgent);
+  EXPECT_EQ(text_at(claim(as("bob")), "/work/id"), old);
+  EXPECT_EQ(text_at(claim(as("carol"), {}, {Phase::Implementation}), "/work/id"), "(nothing)");
+  EXPECT_EQ(text_at(claim(as("carol")), "/work/id"), young);
+}
+
+TEST_P(Cases, a_reviewer_passes_over_any_number_of_own_items) {
+  std::vector<std::string> own;
+  for (int i = 0; i < 40; ++i) own.push_back(in_review("https://github.com/acme/site/pull/" + std::to_string(100 + i)));
+  const std::string foreign = create_in(Phase::ReadyForReview);
+  EXPECT_EQ(outcome(claim(as("alice"), own.front())), "CLAIM_SAME_ACTOR");
+  EXPECT_EQ(text_at(claim(as("alice")), "/work/id"), foreign);
+  EXPECT_EQ(text_at(claim(as("alice")), "/work"), "null");
+  EXPECT_EQ(text_at(claim(as("bob")), "/work/id"), own.front());
+}
+
+TEST_P(Cases, a_session_gets_its_own_lease_back_and_another_of_the_same_actor_takes_over) {
+  const std::string id = create();
+  const auto first = claim(as("alice"), id);
+  const std::string session = text_at(first, "/session/id");
+  const std::size_t before = entry_types().size();
+  for (const std::string& named : {id, std::string()}) {
+    const auto again = claim(in_session(as("alice"), session), named);
+    EXPECT_EQ(text_at(again, "/session/id"), session);
+    EXPECT_EQ(text_at(again, "/session/fence"), "1");
+    EXPECT_EQ(text_at(again, "/session/token"), text_at(first, "/session/token"));
+    EXPECT_FALSE(again->entry);
+  }
+  EXPECT_EQ(entry_types().size(), before) << "nothing happened";
+  EXPECT_EQ(outcome(claim(as("bob"), id)), "CLAIM_HELD");
+
+  const auto taken = claim(as("alice"), id);
+  EXPECT_EQ(text_at(taken, "/session/fence"), "2");
+  EXPECT_NE(text_at(taken, "/session/id"), session);
+  EXPECT_EQ(text_at(**cases().show_session(session), "/ended_because"), "superseded");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT"))), "EXIT_LEASE");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().renew(as("alice"), session, 0, std::move(done)); })),
+            "LEASE_STALE");
+  EXPECT_EQ(outcome(hand_off(as("alice"), text_at(taken, "/session/id"), signal("DRAFT"))), "taken");
+}
+
+TEST_P(Cases, a_session_is_nobody_elses) {
+  const auto claimed = claim(as("alice"), create());
+  const std::string session = text_at(claimed, "/session/id");
+  EXPECT_EQ(outcome(hand_off(as("bob"), session, signal("DRAFT"))), "SESSION_NOT_YOURS");
+  EXPECT_EQ(outcome(hand_off(in_session(as("alice"), "ses_other"), session, signal("DRAFT"))), "SESSION_NOT_YOURS");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().release(as("bob"), session, "", std::move(done)); })),
+            "SESSION_NOT_YOURS");
+  EXPECT_EQ(
+      outcome(ask([&](Answered done) { cases().release(in_session(as("x"), session), session, "", std::move(done)); })),
+      "taken");
+}
+
+TEST_P(Cases, a_stale_holder_is_refused_whatever_its_clock_says) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  // Another node over the same store, whose own clock is an hour behind: the store's is what counts.
+  FixedClock late({clock_.now().nanoseconds - 3600 * kSecond});
+  UseCases other(store(), *ledger_, late, random_, config_);
+  clock_.advance(600 * kSecond);  // the default lease, to the nanosecond: over
+  late.advance(600 * kSecond);
+  const auto handed = ask([&](Answered done) {
+    other.hand_off(as("alice"), text_at(claimed, "/session/id"), signal("DRAFT"), std::move(done));
+  });
+  EXPECT_EQ(outcome(handed), "EXIT_LEASE") << "though nobody has claimed it since";
+  EXPECT_EQ(count_entries(work::kExpired), 1u) << "what had become due is recorded all the same";
+  const auto next = ask([&](Answered done) { other.claim(as("bob"), {}, std::move(done)); });
+  EXPECT_EQ(text_at(next, "/session/fence"), "2");
+  EXPECT_EQ(text_at(show(id), "/attempts"), "1");
+}
+
+TEST_P(Cases, a_claim_that_finds_nothing_looks_for_leases_that_are_over) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  const std::string id = create();
+  claim(as("alice"), id);
+  EXPECT_EQ(text_at(claim(as("bob")), "/work"), "null");
+  clock_.advance(600 * kSecond - 1);
+  EXPECT_EQ(text_at(claim(as("bob")), "/work"), "null");
+  clock_.advance(1);
+  EXPECT_EQ(text_at(claim(as("bob")), "/work/id"), id);
+  // After three attempts without a handoff the item is BLOCKED.
+  for (int attempt = 2; attempt <= 3; ++attempt) {
+    clock_.advance(600 * kSecond);
+    claim(as("bob"));
+  }
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  EXPECT_EQ(text_at(show(id), "/blocked_in"), "DRAFT");
+}
+
+TEST_P(Cases, a_lease_is_renewed_released_and_asked_for_at_most_so_long) {
+  const std::string id = create();
+  ClaimRequest asked;
+  asked.work_id = id;
+  asked.ttl = 48 * 3600 * kSecond;
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().claim(as("alice"), asked, std::move(done)); })), "LEASE_TTL");
+  asked.work_id.clear();
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().claim(as("alice"), asked, std::move(done)); })), "LEASE_TTL");
+  asked.ttl = 0;
+  asked.role = "nobody";
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().claim(as("alice"), asked, std::move(done)); })), "CLAIM_ROLE");
+
+  const auto claimed = claim(as("alice"), id);
+  const std::string session = text_at(claimed, "/session/id");
+  const auto renewed =
+      ask([&](Answered done) { cases().renew(as("alice"), session, 3600 * kSecond, std::move(done)); });
+  ASSERT_EQ(outcome(renewed), "taken");
+  EXPECT_GT(text_at(renewed, "/expires_at"), text_at(claimed, "/session/expires_at"));
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().renew(as("alice"), session, kSecond, std::move(done)); })),
+            "LEASE_NOT_EXTENDED");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().release(as("alice"), session, "not for me", std::move(done)); })),
+            "taken");
+  EXPECT_EQ(text_at(show(id), "/state"), "waiting");
+  EXPECT_EQ(text_at(show(id), "/attempts"), "0");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().release(as("alice"), session, "", std::move(done)); })),
+            "LEASE_STALE");
+}
+
+TEST_P(Cases, sixty_four_claimers_get_every_item_once) {
+  constexpr std::size_t kItems = 2000, kThreads = 64;
+  cases();
+  {
+    std::mutex mutex;
+    std::condition_variable made;
+    std::size_t left = kItems, under_way = 0;
+    work::NewWork asked;
+    asked.title = "one of many";
+    for (std::size_t i = 0; i < kItems; ++i) {
+      std::unique_lock lock(mutex);
+      made.wait(lock, [&] { return under_way < 500; });
+      ++under_way;
+      lock.unlock();
+      cases().create(as_operator(), asked, [&](Result<Answer> answer) {
+        EXPECT_EQ(outcome(answer), "taken");
+        const std::lock_guard inner(mutex);
+        --left;
+        --under_way;
+        made.notify_one();
+      });
+    }
+    std::unique_lock lock(mutex);
+    made.wait(lock, [&] { return left == 0; });
+  }
+  std::mutex mutex;
+  std::multiset<std::string> claimed;
+  std::set<std::string> sessions;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      while (true) {
+        const auto answer = claim(as("agent-" + std::to_string(t)));
+        ASSERT_EQ(outcome(answer), "taken");
+        if (answer->body.find("work")->is_null()) return;
+        const std::lock_guard lock(mutex);
+        claimed.insert(text_at(answer, "/work/id"));
+        sessions.insert(text_at(answer, "/session/id"));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(claimed.size(), kItems);
+  EXPECT_EQ(std::set<std::string>(claimed.begin(), claimed.end()).size(), kItems);
+  EXPECT_EQ(sessions.size(), kItems);
+}
+
+// --- idempotency ------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, the_same_key_gives_the_first_answer_again) {
+  create();
+  create();
+  const auto first = claim(with_key(as("alice"), "k-1", "claim"));
+  const auto again = claim(with_key(as("alice"), "k-1", "claim"));
+  ASSERT_EQ(outcome(again), "taken");
+  EXPECT_FALSE(first->replayed);
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(text_at(again, "/session/id"), text_at(first, "/session/id"));
+  EXPECT_EQ(text_at(again, "/session/token"), text_at(first, "/session/token"));
+  EXPECT_TRUE(equal(*again->body.find("work"), *first->body.find("work")));
+  ASSERT_TRUE(again->entry);
+  EXPECT_EQ(again->entry->sequence, first->entry->sequence);
+  EXPECT_EQ(again->entry->hash, first->entry->hash);
+  EXPECT_EQ(count_entries(work::kClaimed), 1u);
+
+  EXPECT_EQ(outcome(claim(with_key(as("alice"), "k-1", "another"))), "IDEMPOTENCY_CONFLICT");
+  const auto bobs = claim(with_key(as("bob"), "k-1", "claim"));
+  EXPECT_NE(text_at(bobs, "/work/id"), text_at(first, "/work/id")) << "keys belong to their actor";
+  EXPECT_EQ(outcome(claim(with_key(as("alice"), std::string(129, 'k'), "claim"))), "IDEMPOTENCY_KEY");
+  EXPECT_EQ(outcome(claim(with_key(as("alice"), "two words", "claim"))), "IDEMPOTENCY_KEY");
+}
+
+TEST_P(Cases, an_answer_that_says_no_is_not_kept) {
+  const std::string id = create();
+  claim(as("alice"), id);
+  const Mutation by = with_key(as("bob"), "k-2", "claim W-1");
+  EXPECT_EQ(outcome(claim(by, id)), "CLAIM_HELD");
+  EXPECT_EQ(text_at(claim(with_key(as("bob"), "k-3", "next")), "/work"), "null");
+  ask([&](Answered done) { cases().abort(as_operator(), id, "not needed", std::move(done)); });
+  EXPECT_EQ(outcome(claim(by, id)), "WORK_CLOSED");
+  EXPECT_EQ(count_entries(kApiAnswered), 0u);
+}
+
+TEST_P(Cases, a_key_is_forgotten_after_a_day) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  work::NewWork asked;
+  asked.title = "once";
+  const auto make = [&] {
+    return ask([&](Answered done) { cases().create(with_key(as("alice"), "k", "r"), asked, std::move(done)); });
+  };
+  EXPECT_EQ(text_at(make(), "/work/id"), "W-1");
+  clock_.advance(24 * 3600 * kSecond - 1);
+  EXPECT_TRUE(make()->replayed);
+  EXPECT_TRUE(make()->created);
+  clock_.advance(1);
+  EXPECT_EQ(text_at(make(), "/work/id"), "W-2");
+  EXPECT_EQ(text_at(sweep(), "/forgotten"), "0");
+  clock_.advance(25 * 3600 * kSecond);
+  EXPECT_EQ(text_at(sweep(), "/forgotten"), "1");
+  EXPECT_EQ(count_entries(kApiForgotten), 1u);
+  EXPECT_EQ(text_at(make(), "/work/id"), "W-3");
+}
+
+TEST_P(Cases, an_answer_about_much_is_kept_short) {
+  work::NewWork asked;
+  asked.title = "much to read";
+  asked.text = std::string(8000, 'x');
+  for (int i = 0; i < 60; ++i) asked.labels.push_back("label-" + std::to_string(i) + std::string(50, 'l'));
+  const std::string id = create(asked);
+  asked.text += "\n" + std::string(100, 'y');
+  const Mutation by = with_key(as("alice"), "k", "r");
+  ASSERT_EQ(outcome(claim(by, id)), "taken");
+  // A question of 8 KiB beside the text makes the item larger than what is kept.
+  const auto replayed = claim(by, id);
+  EXPECT_TRUE(replayed->replayed);
+  EXPECT_EQ(text_at(replayed, "/work/id"), id);
+}
+
+// --- handing over -----------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, refusals_come_in_the_order_of_the_specification) {
+  const auto claimed = claim(as("alice"), create());
+  const std::string session = text_at(claimed, "/session/id");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, std::string((1 << 20) + 1, ' '))), "HANDOFF_TOO_LARGE");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT") + std::string(65'536, ' '))), "EXIT_TOO_LARGE");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, "no handoff at all")), "DIALECT_UNKNOWN");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, R"({"protocol":"apm2_agent_exit",)")), "EXIT_JSON");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("NOWHERE"))), "EXIT_PHASE");
+  EXPECT_EQ(outcome(hand_off(as("alice"), "ses_none", signal("NOWHERE"))), "EXIT_PHASE");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("REVIEW"))), "EXIT_PHASE_MISMATCH");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT") + "\n" + signal("DRAFT", "blocked"))),
+            "EXIT_AMBIGUOUS");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT") + "\nand more")), "EXIT_AMBIGUOUS");
+  EXPECT_EQ(
+      outcome(hand_off(as("alice"), session,
+                       R"({"task_slug":"a-task","surfaces":["github"],"mcp_tools":[],"operator_approval":"yes"})")),
+      "HANDOFF_DIALECT_NOT_TAKEN");
+  EXPECT_EQ(count_entries(work::kCompleted), 0u);
+  config_.policy.exit_protocol = false;
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, "{\"protocol\":\"apm2_agent_exit\"")), "EXIT_DISABLED");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT"))), "EXIT_DISABLED");
+  // The flag is about signals.
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(text_at(claimed, "/session/agent_id"), "COMPLETE"))),
+            "taken");
+}
+
+TEST_P(Cases, the_same_document_again_gives_the_first_receipt) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const std::string session = text_at(claimed, "/session/id");
+  const auto first = hand_off(as("alice"), session, signal("DRAFT"));
+  ASSERT_EQ(outcome(first), "taken");
+  for (int i = 0; i < 300; ++i) create();  // so that the receipt lies in another block of the ledger
+  // The same content, in another order and with blanks.
+  const auto again = hand_off(as("alice"), session,
+                              "{ \"version\":\"1.0.0\", \"protocol\":\"apm2_agent_exit\", "
+                              "\"exit_reason\":\"completed\", \"phase_completed\":\"DRAFT\" }");
+  ASSERT_EQ(outcome(again), "taken");
+  EXPECT_TRUE(again->replayed);
+  ASSERT_TRUE(again->entry);
+  EXPECT_EQ(again->entry->sequence, first->entry->sequence);
+  EXPECT_EQ(again->entry->hash, first->entry->hash);
+  EXPECT_EQ(text_at(again, "/handoff/id"), text_at(first, "/handoff/id"));
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT", "blocked"))), "EXIT_LEASE");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT", "completed", R"(,"notes":"x")"))), "EXIT_LEASE");
+  EXPECT_EQ(phase_of(id), "IMPLEMENTATION");
+}
+
+TEST_P(Cases, notes_beyond_what_an_entry_holds_are_kept_beside_it) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const std::string notes(10'000, 'n');
+  ASSERT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"),
+                             signal("DRAFT", "blocked", ",\"notes\":\"" + notes + "\""))),
+            "taken");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  EXPECT_TRUE(text_at(show(id), "/blocked_because").starts_with("nnnn"));
+}
+
+TEST_P(Cases, a_contract_that_completes_moves_the_phase_and_passes_context_on) {
+  config_.policy.roles[0].writable = {"project", "deployment"};
+  const std::string id = create_in(Phase::Implementation);
+  auto claimed = claim(as("alice"), id);
+  const std::string agent = text_at(claimed, "/session/agent_id");
+  EXPECT_EQ(text_at(claimed, "/context"), "{}");
+  EXPECT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"), contract("abcdef0", "COMPLETE"))),
+            "HANDOFF_AGENT_ID_MISMATCH");
+  const auto handed =
+      hand_off(as("alice"), text_at(claimed, "/session/id"),
+               contract(agent, "COMPLETE",
+                        R"(,"update_contracts":[{"contract":"project","payload":{"language":"C++","tools":["cmake"]}},)"
+                        R"({"contract":"secret_plans","payload":{"a":1}},{"contract":"deployment","payload":[1]},)"
+                        R"({"contract":"project","payload":{"tools":["ninja","cmake"]}}])"));
+  ASSERT_EQ(outcome(handed), "taken") << handed->refused.front().message;
+  EXPECT_EQ(text_at(handed, "/next_phase"), "CI_PENDING");
+  EXPECT_EQ(text_at(handed, "/handoff/dialect"), "agent-contract");
+  const std::string warnings = text_at(handed, "/warnings");
+  EXPECT_NE(warnings.find("HANDOFF_UPDATE_CONTRACT_NOT_WRITABLE"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("secret_plans"), std::string::npos);
+  EXPECT_NE(warnings.find("HANDOFF_UPDATE_CONTRACT_MALFORMED"), std::string::npos);
+  EXPECT_EQ(warnings.find("`project`"), std::string::npos) << warnings;
+
+  const auto section = cases().show_context(as_operator().caller, "project");
+  ASSERT_TRUE(section && *section);
+  EXPECT_EQ(text_at(**section, "/value"), R"({"language":"C++","tools":["cmake","ninja"]})");
+  EXPECT_EQ(text_at(**section, "/author"), "alice");
+  EXPECT_EQ(text_at(**section, "/work_id"), id);
+  EXPECT_EQ(text_at(**section, "/version"), "1");
+  EXPECT_FALSE(cases().show_context(as_operator().caller, "secret_plans")->has_value());
+  EXPECT_FALSE(cases().show_context(as_operator().caller, "deployment")->has_value());
+
+  // The next one begins with it, adds to it, and brings its labels.
+  work::NewWork labelled;
+  labelled.labels = {"customer-data"};
+  claimed = claim(as("bob"), create(labelled));
+  EXPECT_EQ(text_at(claimed, "/context/project/language"), "C++");
+  const auto second = hand_off(as("bob"), text_at(claimed, "/session/id"),
+                               contract(text_at(claimed, "/session/agent_id"), "COMPLETE",
+                                        R"(,"update_contracts":[{"contract":"project","payload":{"language":17}}])"));
+  ASSERT_EQ(outcome(second), "taken");
+  EXPECT_NE(text_at(second, "/warnings").find("HANDOFF_MERGE_TYPE_CHANGED"), std::string::npos);
+  EXPECT_EQ(text_at(**cases().show_context(as_operator().caller, "project"), "/labels"), R"(["customer-data"])");
+  const auto history = cases().context_history(as_operator().caller, "project", 10);
+  ASSERT_TRUE(history);
+  EXPECT_EQ(text_at(*history, "/versions/0/version"), "2");
+  EXPECT_EQ(text_at(*history, "/versions/0/changed"), R"(["/language"])");
+  EXPECT_EQ(text_at(*history, "/versions/1/value/language"), "C++");
+  EXPECT_EQ(text_at(*cases().list_context(as_operator().caller), "/sections/0/section"), "project");
+}
+
+TEST_P(Cases, context_is_read_by_those_whose_role_may) {
+  work::Role writer, reader;
+  writer.name = "writer";
+  writer.phases = {Phase::Draft};
+  writer.readable = {};
+  reader.name = "reader";
+  reader.phases = {Phase::Implementation};
+  reader.readable = {"plans"};
+  reader.writable = {};
+  config_.policy.roles = {writer, reader};
+  const auto claimed = claim(as("alice"), create());
+  ASSERT_EQ(
+      outcome(hand_off(
+          as("alice"), text_at(claimed, "/session/id"),
+          contract(
+              text_at(claimed, "/session/agent_id"), "COMPLETE",
+              R"(,"update_contracts":[{"contract":"plans","payload":{"a":1}},{"contract":"other","payload":{"b":2}}])"))),
+      "taken");
+  EXPECT_EQ(text_at(claim(as("bob")), "/context"), R"({"plans":{"a":1}})");
+  Caller alices = as("alice").caller;
+  alices.session_id = text_at(claimed, "/session/id");
+  EXPECT_FALSE(cases().show_context(alices, "plans")->has_value());
+  EXPECT_TRUE(cases().show_context(as("carol").caller, "plans")->has_value()) << "she could claim in that role";
+  EXPECT_FALSE(cases().show_context(as("carol").caller, "other")->has_value());
+}
+
+TEST_P(Cases, context_has_its_bounds) {
+  const auto claimed = claim(as("alice"), create());
+  const std::string agent = text_at(claimed, "/session/agent_id"), session = text_at(claimed, "/session/id");
+  const auto update = [&](const std::string& value) {
+    return hand_off(as("alice"), session,
+                    contract(agent, "COMPLETE", R"(,"update_contracts":[{"contract":"c","payload":)" + value + "}]"));
+  };
+  std::string much = "{";
+  for (int i = 0; i < 60; ++i)
+    much += (i == 0 ? "\"m" : ",\"m") + std::to_string(i) + "\":\"" + std::string(1000, 'x') + "\"";
+  EXPECT_EQ(outcome(update(much + "}")), "CONTEXT_TOO_LARGE");
+  EXPECT_EQ(outcome(update("{\"m\":\"" + std::string(9000, 'x') + "\"}")), "CONTEXT_TOO_LARGE");
+  EXPECT_EQ(phase_of(text_at(claimed, "/work/id")), "DRAFT") << "nothing was done";
+  EXPECT_EQ(outcome(update(R"({"m":1})")), "taken");
+}
+
+TEST_P(Cases, a_report_renews_and_the_third_in_a_row_is_refused) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const std::string agent = text_at(claimed, "/session/agent_id"), session = text_at(claimed, "/session/id");
+  const auto report = [&](std::string step) {
+    if (has_our_clock()) clock_.advance(60 * kSecond);
+    return hand_off(as("alice"), session, contract(agent, "IN_PROGRESS", ",\"user_facing_summary\":\"" + step + "\""));
+  };
+  auto first = report("one");
+  ASSERT_EQ(outcome(first), "taken");
+  EXPECT_EQ(text_at(first, "/handoff/mode"), "report");
+  EXPECT_GT(text_at(first, "/work/lease/expires_at"), text_at(claimed, "/session/expires_at"));
+  const auto second = report("two");
+  EXPECT_NE(text_at(second, "/warnings").find("HANDOFF_IN_PROGRESS_RETRY_LAST"), std::string::npos);
+  EXPECT_EQ(outcome(report("three")), "HANDOFF_IN_PROGRESS_RETRY_CAP");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(agent, "COMPLETE"))), "taken");
+  EXPECT_EQ(phase_of(id), "IMPLEMENTATION");
+}
+
+TEST_P(Cases, who_needs_input_waits_for_the_answer_and_goes_on) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const std::string agent = text_at(claimed, "/session/agent_id"), session = text_at(claimed, "/session/id");
+  const std::string asks = contract(agent, "NEEDS_INPUT", R"(,"user_facing_summary":"Which colour?")");
+  const auto asked = hand_off(as("alice"), session, asks);
+  ASSERT_EQ(outcome(asked), "taken");
+  EXPECT_EQ(text_at(show(id), "/state"), "parked");
+  EXPECT_EQ(text_at(show(id), "/waits_for"), "input");
+  EXPECT_NE(text_at(show(id), "/question").find("Which colour?"), std::string::npos);
+  EXPECT_EQ(phase_of(id), "DRAFT");
+  EXPECT_EQ(text_at(**cases().show_session(session), "/state"), "paused");
+  EXPECT_EQ(outcome(claim(as("bob"), id)), "CLAIM_HELD");
+  // Sent again: the first receipt. Another one before the answer: refused.
+  const auto again = hand_off(as("alice"), session, asks);
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(again->entry->sequence, asked->entry->sequence);
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(agent, "IN_PROGRESS"))), "LEASE_PARKED");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(agent, "COMPLETE"))), "HANDOFF_ILLEGAL_TRANSITION");
+  if (has_our_clock()) clock_.advance(3 * 24 * 3600 * kSecond);  // parked: the lease does not end
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().answer(as_operator(), id, "Blue.", std::move(done)); })), "taken");
+  EXPECT_EQ(text_at(show(id), "/answer"), "Blue.");
+  EXPECT_EQ(text_at(show(id), "/state"), "held");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().answer(as_operator(), id, "Red.", std::move(done)); })),
+            "ANSWER_NOT_ASKED");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(agent, "IN_PROGRESS"))), "taken");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(agent, "COMPLETE"))), "taken");
+  EXPECT_EQ(phase_of(id), "IMPLEMENTATION");
+}
+
+TEST_P(Cases, a_blocked_contract_keeps_its_gaps_and_an_operator_unblocks) {
+  const std::string id = create_in(Phase::Implementation);
+  const auto claimed = claim(as("alice"), id);
+  ASSERT_EQ(outcome(hand_off(
+                as("alice"), text_at(claimed, "/session/id"),
+                contract(text_at(claimed, "/session/agent_id"), "BLOCKED", "", R"(["no access to the database"])"))),
+            "taken");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  EXPECT_EQ(text_at(show(id), "/blocked_because"), "no access to the database");
+  const auto unblock = [&](std::optional<Phase> to) {
+    return ask([&](Answered done) { cases().unblock(as_operator(), id, to, "access given", std::move(done)); });
+  };
+  EXPECT_EQ(outcome(unblock(Phase::Review)), "UNBLOCK_PHASE");
+  EXPECT_EQ(outcome(unblock({})), "taken");
+  EXPECT_EQ(phase_of(id), "IMPLEMENTATION");
+  EXPECT_EQ(outcome(unblock({})), "UNBLOCK_NOT_BLOCKED");
+}
+
+TEST_P(Cases, nobody_answers_for_a_week_and_the_item_is_blocked) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const std::string agent = text_at(claimed, "/session/agent_id");
+  ASSERT_EQ(outcome(hand_off(
+                as("alice"), text_at(claimed, "/session/id"),
+                contract(agent, "APPROVAL_REQUEST",
+                         R"(,"approval_request":{"operation":"deploy","exact_content":"make deploy","scope":"web",)"
+                         R"("risk_level":"LOW","rollback":"make undo","verification":"curl"})"))),
+            "taken");
+  EXPECT_EQ(text_at(show(id), "/waits_for"), "approval");
+  EXPECT_NE(text_at(show(id), "/question").find("make deploy"), std::string::npos);
+  EXPECT_EQ(*cases().next_deadline(), std::optional(Time{clock_.now().nanoseconds + 7 * 24 * 3600 * kSecond}));
+  clock_.advance(7 * 24 * 3600 * kSecond);
+  EXPECT_EQ(text_at(sweep(), "/settled"), "1");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  EXPECT_EQ(*cases().next_deadline(), std::nullopt);
+}
+
+// --- UAIX -------------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, a_packet_offers_the_item_to_its_target_alone) {
+  Mutation alice = as("alice"), bob = as("bob");
+  alice.caller.actor.names = {"agt_alice"};
+  bob.caller.actor.names = {"agt_bob"};
+  const std::string id = create_in(Phase::Implementation), other = create();
+  const auto claimed = claim(alice, id);
+  const std::string session = text_at(claimed, "/session/id");
+  const PacketParts parts{.labels = R"(["customer-data"])"};
+  const auto handed = hand_off(alice, session, packet(parts, clock().now()));
+  ASSERT_EQ(outcome(handed), "taken") << handed->refused.front().message;
+  EXPECT_EQ(text_at(handed, "/attributed"), "true");
+  EXPECT_EQ(text_at(handed, "/handoff/mode"), "transfer");
+  EXPECT_EQ(text_at(show(id), "/offer/to"), "agt_bob");
+  EXPECT_EQ(text_at(show(id), "/labels"), R"(["customer-data"])");
+  EXPECT_EQ(phase_of(id), "IMPLEMENTATION");
+  EXPECT_EQ(text_at(**cases().show_session(session), "/state"), "closed");
+
+  // A retry is the same packet; other content under the same ids is not.
+  const auto again = hand_off(alice, session, packet({.retry_count = 1, .labels = parts.labels}, clock().now()));
+  if (has_our_clock()) {
+    ASSERT_EQ(outcome(again), "taken");
+    EXPECT_TRUE(again->replayed);
+    EXPECT_EQ(again->entry->sequence, handed->entry->sequence);
+  }
+  EXPECT_EQ(outcome(hand_off(alice, session, packet({.summary = "Something else."}, clock().now()))), "UAIX_REPLAY");
+  EXPECT_EQ(outcome(hand_off(alice, session, packet({.message_id = "msg_handoff_0002"}, clock().now()))),
+            "UAIX_IDEMPOTENCY_CONFLICT");
+
+  EXPECT_EQ(outcome(claim(as("carol"), id)), "CLAIM_OFFERED");
+  EXPECT_EQ(text_at(claim(as("carol")), "/work/id"), other);
+  EXPECT_EQ(text_at(claim(bob), "/work/id"), id) << "what is offered comes first";
+}
+
+TEST_P(Cases, an_offer_ends_and_the_item_is_anyones) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  Mutation alice = as("alice");
+  alice.caller.actor.names = {"agt_alice"};
+  const std::string id = create();
+  const auto claimed = claim(alice, id);
+  ASSERT_EQ(outcome(hand_off(alice, text_at(claimed, "/session/id"), packet({}, clock_.now()))), "taken");
+  EXPECT_EQ(text_at(claim(as("carol")), "/work"), "null");
+  clock_.advance(3600 * kSecond);
+  EXPECT_EQ(text_at(claim(as("carol")), "/work/id"), id);
+  EXPECT_EQ(count_entries(work::kOfferEnded), 1u);
+  clock_.advance(301 * kSecond);
+  EXPECT_EQ(text_at(sweep(), "/forgotten"), "1") << "the packet's ids, 300 seconds after its end";
+}
+
+TEST_P(Cases, a_packet_of_somebody_else_is_recorded_and_does_nothing) {
+  const std::string id = create();
+  const auto claimed = claim(as("mallory"), id);
+  const auto handed = hand_off(as("mallory"), text_at(claimed, "/session/id"), packet({}, clock().now()));
+  ASSERT_EQ(outcome(handed), "taken");
+  EXPECT_EQ(text_at(handed, "/attributed"), "false");
+  EXPECT_EQ(text_at(show(id), "/state"), "held");
+  EXPECT_EQ(text_at(show(id), "/offer"), "(nothing)");
+  EXPECT_EQ(text_at(show(id), "/labels"), R"(["external"])");
+  // And it does not use up the ids of the one it claims to be.
+  Mutation alice = as("alice");
+  alice.caller.actor.names = {"agt_alice"};
+  const auto hers = claim(alice, create());
+  EXPECT_EQ(outcome(hand_off(alice, text_at(hers, "/session/id"), packet({}, clock().now()))), "taken");
+}
+
+TEST_P(Cases, a_packet_that_has_expired_is_refused) {
+  const auto claimed = claim(as("alice"), create());
+  EXPECT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"), packet({}, clock().now() + -7200))),
+            "UAIX_EXPIRED");
+}
+
+// --- CI ---------------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, only_ci_declares_ci_green) {
+  const std::string id = implemented();
+  const auto signal_by = [&](const Mutation& by, std::string text) {
+    return ask([&](Answered done) { cases().hand_off_as_ci(by, id, std::move(text), std::move(done)); });
+  };
+  EXPECT_EQ(outcome(signal_by(as("alice"), signal("CI_PENDING"))), "EXIT_CI_ACTOR");
+  EXPECT_EQ(outcome(signal_by(as_ci(), contract("abcdef0", "COMPLETE"))), "HANDOFF_DIALECT_NOT_TAKEN");
+  const auto handed = signal_by(as_ci(), signal("CI_PENDING"));
+  ASSERT_EQ(outcome(handed), "taken");
+  EXPECT_EQ(text_at(handed, "/next_phase"), "READY_FOR_REVIEW");
+  EXPECT_EQ(phase_of(id), "READY_FOR_REVIEW");
+}
+
+TEST_P(Cases, a_red_report_blocks_and_a_late_one_is_ignored) {
+  const std::string id = implemented();
+  EXPECT_EQ(outcome(ci(id, "failure")), "taken");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  const auto late = ci(id, "success");
+  ASSERT_EQ(outcome(late), "taken");
+  EXPECT_NE(text_at(late, "/ignored"), "(nothing)");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  EXPECT_EQ(count_entries(kCiIgnored), 1u);
+}
+
+TEST_P(Cases, deliveries_move_the_item_of_their_pull_request_once) {
+  const std::string head = std::string(40, 'a'), other_head = std::string(40, 'b');
+  const std::string id = implemented("https://github.com/acme/site/pull/7");
+  const auto deliver = [&](std::string delivery_id, std::string kind, std::string action, std::uint64_t number,
+                           std::string conclusion, std::string commit) {
+    CiDelivery delivery;
+    delivery.delivery_id = std::move(delivery_id);
+    delivery.kind = std::move(kind);
+    delivery.action = std::move(action);
+    delivery.repository = "acme/site";
+    if (number != 0) delivery.pull_requests = {number};
+    delivery.name = "build";
+    delivery.conclusion = std::move(conclusion);
+    delivery.commit = std::move(commit);
+    delivery.at = clock().now();
+    return ask([&](Answered done) { cases().take_delivery(delivery, std::move(done)); });
+  };
+  EXPECT_EQ(text_at(deliver("d-0", "pull_request", "synchronize", 7, "", head), "/result"), "moved");
+  EXPECT_EQ(text_at(show(id), "/head_sha"), head);
+  EXPECT_EQ(text_at(deliver("d-1", "workflow_run", "requested", 7, "", head), "/result"), "ignored");
+  EXPECT_EQ(text_at(deliver("d-2", "workflow_run", "completed", 7, "success", other_head), "/result"), "ignored");
+  EXPECT_EQ(text_at(deliver("d-3", "workflow_run", "completed", 8, "success", head), "/result"), "ignored");
+  EXPECT_EQ(text_at(deliver("d-4", "workflow_run", "completed", 0, "success", head), "/result"), "ignored");
+  EXPECT_EQ(phase_of(id), "CI_PENDING");
+  EXPECT_EQ(text_at(deliver("d-5", "workflow_run", "completed", 7, "success", head), "/result"), "moved");
+  EXPECT_EQ(phase_of(id), "READY_FOR_REVIEW");
+  const std::size_t before = entry_types().size();
+  const auto again = deliver("d-5", "workflow_run", "completed", 7, "failure", head);
+  EXPECT_EQ(text_at(again, "/duplicate"), "true");
+  EXPECT_EQ(entry_types().size(), before);
+  EXPECT_EQ(outcome(deliver("", "workflow_run", "completed", 7, "failure", head)), "CI_REPORT");
+  EXPECT_EQ(count_entries(kCiIgnored), 3u);
+}
+
+TEST_P(Cases, a_pull_request_of_two_items_moves_neither) {
+  const std::string first = implemented("https://github.com/acme/site/pull/9");
+  const std::string second = implemented("https://github.com/acme/site/pull/9");
+  CiDelivery delivery{.delivery_id = "d-9",
+                      .kind = "check_suite",
+                      .action = "completed",
+                      .repository = "acme/site",
+                      .pull_requests = {9},
+                      .name = "all",
+                      .conclusion = "success",
+                      .commit = {},
+                      .at = clock().now()};
+  EXPECT_EQ(text_at(ask([&](Answered done) { cases().take_delivery(delivery, std::move(done)); }), "/result"),
+            "ignored");
+  EXPECT_EQ(phase_of(first), "CI_PENDING");
+  EXPECT_EQ(phase_of(second), "CI_PENDING");
+  delivery.delivery_id = "d-10";
+  delivery.at = clock().now() + -25 * 3600;
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().take_delivery(delivery, std::move(done)); })), "CI_TOO_OLD");
+}
+
+TEST_P(Cases, a_delivery_is_remembered_for_thirty_days) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  implemented("https://github.com/acme/site/pull/9");
+  CiDelivery delivery{.delivery_id = "d-9",
+                      .kind = "check_suite",
+                      .action = "completed",
+                      .repository = "acme/site",
+                      .pull_requests = {9},
+                      .name = "all",
+                      .conclusion = "failure",
+                      .commit = {},
+                      .at = {}};
+  const auto deliver = [&] { return ask([&](Answered done) { cases().take_delivery(delivery, std::move(done)); }); };
+  EXPECT_EQ(text_at(deliver(), "/result"), "moved");
+  clock_.advance(30 * 24 * 3600 * kSecond);
+  sweep();
+  EXPECT_EQ(text_at(deliver(), "/result"), "duplicate");
+  clock_.advance(kSecond);
+  EXPECT_EQ(text_at(sweep(), "/forgotten"), "1");
+  EXPECT_EQ(text_at(deliver(), "/result"), "ignored");
+}
+
+// --- sessions that end otherwise --------------------------------------------------------------------------------------------
+
+TEST_P(Cases, three_silent_ends_block_the_item_with_the_last_output) {
+  const std::string id = create();
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    const auto claimed = claim(as("alice"), id);
+    ASSERT_EQ(outcome(claimed), "taken");
+    EXPECT_EQ(outcome(ask([&](Answered done) {
+                cases().end(as("alice"), text_at(claimed, "/session/id"), SessionEnd::Abandoned,
+                            std::string(5000, '.') + "Segmentation fault", std::move(done));
+              })),
+              "taken");
+    EXPECT_EQ(text_at(show(id), "/attempts"), std::to_string(attempt));
+  }
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  const std::string because = text_at(show(id), "/blocked_because");
+  EXPECT_TRUE(because.ends_with("Segmentation fault")) << because;
+  EXPECT_LE(because.size(), 4096u);
+}
+
+TEST_P(Cases, a_session_whose_handoffs_were_refused_too_often_fails) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              cases().end(as("alice"), text_at(claimed, "/session/id"), SessionEnd::Failed, "my last words",
+                          std::move(done));
+            })),
+            "taken");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+  EXPECT_EQ(text_at(show(id), "/blocked_because"), "my last words");
+  EXPECT_EQ(text_at(**cases().show_session(text_at(claimed, "/session/id")), "/state"), "killed");
+}
+
+TEST_P(Cases, an_aborted_item_is_closed_for_good) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const auto aborted = ask([&](Answered done) { cases().abort(as_operator(), id, "not needed", std::move(done)); });
+  EXPECT_EQ(text_at(aborted, "/work/state"), "aborted");
+  EXPECT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"), signal("DRAFT"))), "EXIT_LEASE");
+  EXPECT_EQ(outcome(claim(as("bob"), id)), "WORK_CLOSED");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().abort(as_operator(), id, "again", std::move(done)); })),
+            "WORK_CLOSED");
+}
+
+TEST_P(Cases, the_sweep_records_what_is_due_and_nothing_else) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  for (int i = 0; i < 3; ++i) claim(as("alice"), create());
+  create();
+  const std::size_t before = entry_types().size();
+  EXPECT_EQ(text_at(sweep(), "/settled"), "0");
+  EXPECT_EQ(entry_types().size(), before) << "nothing was due, nothing is recorded";
+  EXPECT_EQ(*cases().next_deadline(), std::optional(Time{clock_.now().nanoseconds + 600 * kSecond}));
+  clock_.advance(600 * kSecond);
+  EXPECT_EQ(text_at(sweep(), "/settled"), "3");
+  EXPECT_EQ(count_entries(work::kExpired), 3u);
+  for_entries([](const store::EntryRow& row) {
+    if (row.type == work::kExpired) {
+      EXPECT_EQ(row.actor_kind, "node");
+    }
+  });
+  EXPECT_EQ(text_at(sweep(), "/settled"), "0");
+  const auto counts = cases().counts();
+  EXPECT_EQ(text_at(*counts, "/work/DRAFT"), "4");
+  EXPECT_EQ(text_at(*counts, "/sessions/open"), "0");
+}
+
+// --- tokens -----------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, a_token_is_told_once_and_kept_as_a_hash) {
+  TokenRequest asked;
+  asked.actor_id = "ci-bot";
+  asked.kind = ActorKind::Ci;
+  asked.names = {"agt_ci"};
+  asked.note = "for the build";
+  const auto made =
+      ask([&](Answered done) { cases().create_token(with_key(as_operator(), "t", "r"), asked, std::move(done)); });
+  ASSERT_EQ(outcome(made), "taken");
+  EXPECT_TRUE(made->created);
+  const std::string text = text_at(made, "/token");
+  EXPECT_TRUE(text.starts_with("baton_c_")) << text.size();
+  EXPECT_EQ(text.size(), 8u + 32 + 1 + 43);
+  const auto parsed = parse_token(text);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->id, text_at(made, "/id"));
+  const auto tokens = cases().all_tokens();
+  ASSERT_EQ(tokens->size(), 1u);
+  EXPECT_EQ((*tokens)[0].secret_sha256, parsed->secret_sha256);
+  EXPECT_EQ((*tokens)[0].names, std::vector<std::string>{"agt_ci"});
+  EXPECT_EQ((*tokens)[0].kind, ActorKind::Ci);
+  const std::string secret = text.substr(text.size() - 43);
+  for_entries(
+      [&](const store::EntryRow& row) { EXPECT_EQ(row.payload.find(secret), std::string_view::npos) << row.type; });
+  EXPECT_EQ(text_at(*cases().list_tokens(), "/tokens").find(parsed->secret_sha256), std::string::npos);
+  const auto again =
+      ask([&](Answered done) { cases().create_token(with_key(as_operator(), "t", "r"), asked, std::move(done)); });
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(text_at(again, "/token"), "(nothing)") << "its text was told once";
+
+  for (const std::string& wrong :
+       {std::string("baton_c_"), text + "x", "baton_x" + text.substr(7), "Baton_c" + text.substr(7)})
+    EXPECT_FALSE(parse_token(wrong)) << wrong;
+  EXPECT_NE(parse_token(text.substr(0, text.size() - 1) + (text.back() == 'A' ? "B" : "A"))->secret_sha256,
+            parsed->secret_sha256);
+
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().revoke_token(as_operator(), parsed->id, std::move(done)); })),
+            "taken");
+  EXPECT_TRUE((*cases().all_tokens())[0].revoked_at);
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().revoke_token(as_operator(), parsed->id, std::move(done)); })),
+            "taken");
+  EXPECT_EQ(count_entries(kTokenRevoked), 1u);
+
+  asked.actor_id = "two words";
+  asked.scopes = {};
+  asked.expires_at = clock().now() + -1;
+  const auto refused = ask([&](Answered done) { cases().create_token(as_operator(), asked, std::move(done)); });
+  EXPECT_EQ(codes(refused->refused), (std::vector<std::string>{"TOKEN_FIELD", "TOKEN_FIELD", "TOKEN_FIELD"}));
+}
+
+TEST_P(Cases, a_session_token_is_genuine_or_nothing) {
+  const auto claimed = claim(as("alice"), create());
+  const std::string token = text_at(claimed, "/session/token"), id = text_at(claimed, "/session/id");
+  EXPECT_EQ(token, cases().session_token(id));
+  EXPECT_EQ(cases().session_of_token(token), id);
+  EXPECT_FALSE(cases().session_of_token(token.substr(0, token.size() - 1) + (token.back() == 'A' ? "B" : "A")));
+  EXPECT_FALSE(cases().session_of_token(token + "A"));
+  EXPECT_FALSE(cases().session_of_token("baton_s_"));
+  EXPECT_FALSE(cases().session_of_token(""));
+  for_entries([&](const store::EntryRow& row) {
+    EXPECT_EQ(row.payload.find("baton_s_"), std::string_view::npos) << "a token is never recorded";
+  });
+}
+
+TEST_P(Cases, a_process_is_registered_for_its_session) {
+  const auto claimed = claim(as("alice"), create());
+  const ProcessMark mark{"7d1f3c2e-0000-4000-8000-000000000001", 4711, 123'456'789};
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              cases().register_process(as("alice"), text_at(claimed, "/session/id"), mark, std::move(done));
+            })),
+            "taken");
+  const auto all = cases().all_processes();
+  ASSERT_EQ(all->size(), 1u);
+  EXPECT_EQ((*all)[0].boot_id, mark.boot_id);
+  EXPECT_EQ((*all)[0].pid, 4711);
+  EXPECT_EQ((*all)[0].started, mark.started);
+}
+
+// --- refusals ---------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, refusals_are_recorded_once_a_second_and_the_rest_counted) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  const auto claimed = claim(as("alice"), create());
+  const std::string session = text_at(claimed, "/session/id");
+  const auto wait_for = [&](std::size_t count) {
+    for (int i = 0; i < 2000 && count_entries(kSignalRefused) < count; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(count_entries(kSignalRefused), count);
+  };
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("REVIEW"))), "EXIT_PHASE_MISMATCH");
+  wait_for(1);
+  clock_.advance(kSecond);
+  hand_off(as("alice"), session, signal("NOWHERE"));
+  wait_for(2);
+  hand_off(as("alice"), session, signal("NOWHERE"));
+  cases().note_refusal(kAccessRefused, as("mallory").caller, "DELETE /", {report(Code::TOKEN_UNKNOWN, {})});
+  clock_.advance(2 * kSecond);
+  sweep();
+  wait_for(3);
+  EXPECT_EQ(count_entries(kAccessRefused), 1u);
+  std::vector<std::string> also;
+  for_entries([&](const store::EntryRow& row) {
+    if (row.type != kSignalRefused) return;
+    const auto payload = json::parse(row.payload);
+    also.emplace_back(payload->root()["also"].number_text());
+    EXPECT_TRUE(payload->root()["subject"].is_text("session/" + session));
+  });
+  EXPECT_EQ(also, (std::vector<std::string>{"0", "4", "0"}));
+}
+
+// --- reading ----------------------------------------------------------------------------------------------------------------
+
+TEST_P(Cases, a_list_comes_in_pages) {
+  for (int i = 0; i < 5; ++i) create();
+  create_in(Phase::Review);
+  std::vector<std::string> ids;
+  std::string after;
+  do {
+    const auto page = cases().list(Phase::Draft, after, 2);
+    ASSERT_TRUE(page);
+    for (const json::Value& item : page->find("items")->elements()) ids.push_back(text_at(item, "/id"));
+    after = page->find("next") == nullptr ? "" : text_at(*page, "/next");
+  } while (!after.empty());
+  EXPECT_EQ(ids, (std::vector<std::string>{"W-1", "W-2", "W-3", "W-4", "W-5"}));
+  EXPECT_EQ(cases().list({}, "", 100)->find("items")->elements().size(), 6u);
+  EXPECT_EQ(cases().list({}, "W-5", 100)->find("items")->elements().size(), 1u);
+  EXPECT_EQ(text_at(*cases().counts(), "/work/REVIEW"), "1");
+}
+
+TEST_P(Cases, what_looks_like_a_secret_does_not_get_in) {
+  const std::string secret = std::string("ghp_") + "9aK2mQ7xZ1pL4vN8wR3tY6uB0cD5eF2gH1jS";
+  work::NewWork asked;
+  asked.title = "Use " + secret;
+  const std::string id = create(asked);
+  EXPECT_EQ(text_at(show(id), "/title"), "Use [REDACTED:github-token]");
+  const auto claimed = claim(as("alice"), id);
+  ASSERT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"),
+                             signal("DRAFT", "blocked", ",\"notes\":\"" + secret + "\""))),
+            "taken");
+  EXPECT_EQ(text_at(show(id), "/blocked_because"), "[REDACTED:github-token]");
+  asked.id = secret;
+  asked.title = "named so";
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().create(as("alice"), asked, std::move(done)); })), "LEDGER_SECRET");
+  for_entries(
+      [&](const store::EntryRow& row) { EXPECT_EQ(row.payload.find(secret), std::string_view::npos) << row.type; });
+}
+
+}  // namespace
+}  // namespace baton::runtime
