@@ -89,9 +89,10 @@ std::string with_summary(const json::Document& packet, std::string summary) {
 std::unique_ptr<NodePeer> start_ajv() {
   const char* skip = std::getenv("BATON_BENCH_SKIP");
   if (skip != nullptr && std::string_view(skip).find("ajv") != std::string_view::npos)
-    return std::make_unique<NodePeer>("node or ajv cannot be had");
+    return std::make_unique<NodePeer>(std::string("node or ajv cannot be had"));
   const std::string files = BATON_BENCH_FILES;
   return std::make_unique<NodePeer>(
+      "node",
       std::vector{files + "/peers/ajv.mjs", files + "/peers/uaix-handoff.schema.json", files + "/data/handoff.json"});
 }
 
@@ -102,8 +103,10 @@ void measure_against_ajv(std::vector<Row>& rows, const std::string& metric, cons
   const auto full = race.add(check, 25e6);
   std::size_t from_buffer = 0, from_string = 0;
   if (node->problem().empty()) {
-    from_buffer = race.add_round(1000, [&](std::size_t repetitions) { return node->round("buffer", repetitions); });
-    from_string = race.add_round(1000, [&](std::size_t repetitions) { return node->round("string", repetitions); });
+    from_buffer = race.add_round(
+        1000, [&](std::size_t repetitions) { return node->ask("buffer " + std::to_string(repetitions), "ns"); });
+    from_string = race.add_round(
+        1000, [&](std::size_t repetitions) { return node->ask("string " + std::to_string(repetitions), "ns"); });
   }
   race.run(120);
   const auto add = [&](const std::string& from, std::size_t number) {

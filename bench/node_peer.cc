@@ -12,7 +12,7 @@
 
 namespace baton::bench {
 
-NodePeer::NodePeer(const std::vector<std::string>& arguments) {
+NodePeer::NodePeer(const std::string& node, const std::vector<std::string>& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   int input[2], output[2];
   if (pipe(input) != 0 || pipe(output) != 0) {
@@ -24,12 +24,12 @@ NodePeer::NodePeer(const std::vector<std::string>& arguments) {
   posix_spawn_file_actions_adddup2(&actions, input[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
   for (const int end : {input[0], input[1], output[0], output[1]}) posix_spawn_file_actions_addclose(&actions, end);
-  std::vector<std::string> words = {"node"};
+  std::vector<std::string> words = {node};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  const int failed = posix_spawnp(&child_, "node", &actions, nullptr, argv.data(), environ);
+  const int failed = posix_spawnp(&child_, node.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(input[0]);
   close(output[1]);
@@ -47,8 +47,8 @@ NodePeer::NodePeer(const std::vector<std::string>& arguments) {
   } else if (const json::Node error = ready->root()["error"]) {
     problem_ = error.is_string() ? std::string(error.string()) : "node failed";
   } else {
-    versions_ =
-        "node " + std::string(ready->root()["node"].string()) + ", ajv " + std::string(ready->root()["ajv"].string());
+    for (const json::Member one : ready->root().members())
+      versions_ += (versions_.empty() ? "" : ", ") + std::string(one.name()) + " " + std::string(one.value.string());
   }
 }
 
@@ -67,17 +67,17 @@ std::optional<std::string> NodePeer::read_line() {
   return std::nullopt;
 }
 
-double NodePeer::round(const std::string& variant, std::size_t repetitions) {
+double NodePeer::ask(const std::string& line, const std::string& member) {
   if (!problem_.empty()) return 0;
-  std::fprintf(to_, "%s %zu\n", variant.c_str(), repetitions);
+  std::fprintf(to_, "%s\n", line.c_str());
   std::fflush(to_);
-  const auto line = read_line();
-  const auto answer = line ? json::parse(*line) : tl::make_unexpected(json::ParseError{});
-  if (!answer || !answer->root()["ns"].is_number()) {
+  const auto said = read_line();
+  const auto answer = said ? json::parse(*said) : tl::make_unexpected(json::ParseError{});
+  if (!answer || !answer->root()[member].is_number()) {
     problem_ = "node ended while it was measured";
     return 0;
   }
-  return json::to_double(answer->root()["ns"].number_text());
+  return json::to_double(answer->root()[member].number_text());
 }
 
 }  // namespace baton::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Node process that measures itself, a round at a time, whenever it is asked (peers/ajv.mjs).
+// A Node process that measures itself, a round at a time, whenever it is asked (peers/*.mjs).
 #pragma once
 
 #include <sys/types.h>
@@ -13,18 +13,18 @@ namespace baton::bench {
 
 class NodePeer {
  public:
-  // Starts `node` with these arguments and waits until it is ready. If that fails, problem() says why.
-  explicit NodePeer(const std::vector<std::string>& arguments);
+  // Starts `node` (a program, or its path) with these arguments and waits until it is ready. If that fails, problem() says why.
+  NodePeer(const std::string& node, const std::vector<std::string>& arguments);
   explicit NodePeer(std::string problem) : problem_(std::move(problem)) {}
   ~NodePeer();
   NodePeer(const NodePeer&) = delete;
   NodePeer& operator=(const NodePeer&) = delete;
 
-  const std::string& problem() const { return problem_; }  // empty: all is well
-  const std::string& versions() const { return versions_; }
+  const std::string& problem() const { return problem_; }    // empty: all is well
+  const std::string& versions() const { return versions_; }  // "node 24.1.0, ajv 8.17.1"
 
-  // The CPU nanoseconds of one of `repetitions`; 0 once something went wrong, and problem() is set.
-  double round(const std::string& variant, std::size_t repetitions);
+  // Says a line, hears one, and gives the number that is its `member`; 0 once something went wrong, and problem() is set.
+  double ask(const std::string& line, const std::string& member);
 
  private:
   std::optional<std::string> read_line();

@@ -21,6 +21,14 @@ constexpr std::size_t kJsonMembersMax = 1u << 20;
 // How deep JSON that is only followed, not kept, may nest: one byte is remembered for each level.
 constexpr std::size_t kJsonTrackedDepthMax = 65'536;
 
+// --- YAML -----------------------------------------------------------------------------------------------------------
+
+// Stated for contracts. Files that people write; the tree of the largest is some tens of megabytes.
+constexpr std::size_t kYamlBytesMax = 1u << 20;
+constexpr std::size_t kYamlDepthMax = 64;  // stated for contracts
+// Digits of a number in base 8 or 16: turning them into decimal ones takes the square of the time.
+constexpr std::size_t kYamlRadixDigitsMax = 64;
+
 // --- diagnostics ----------------------------------------------------------------------------------------------------
 
 // Findings of one document that are reported. Whoever has more of them mends these first; and finding the place of each
@@ -91,6 +99,89 @@ constexpr std::int64_t kClockDriftDivisor = 5'000;
 
 constexpr std::size_t kWitnessNoteBytesMax = 64u << 10;  // a checkpoint has some hundred bytes; cosignatures add lines
 
+// --- the network ----------------------------------------------------------------------------------------------------
+// What a server holds its clients to is in its options (net/http_server.h).
+
+// One server-sent event that is read, and one line of it: an entry of the ledger in JSON, with room.
+constexpr std::size_t kSseEventBytesMax = 1u << 20;
+// The head of an answer that the client reads: what common servers send at most.
+constexpr std::size_t kHttpAnswerHeadBytesMax = 64u << 10;
+// What a client may send ahead while its request is being answered; beyond it the server does not read on.
+constexpr std::size_t kHttpReadAheadBytesMax = 16u << 10;
+// After a refusal, what the client still sends is read and dropped, so that it sees the refusal and not a reset. At
+// most so much, and for a second.
+constexpr std::size_t kHttpDroppedBytesMax = 4u << 20;
+// How many processes are looked at on the way from one to the first.
+constexpr std::size_t kProcessStepsMax = 128;
+
+// --- work -----------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t kWorkIdBytesMax = 64;           // a branch, a folder or a label can be named after it
+constexpr std::size_t kWorkTitleCharactersMax = 200;  // one line of a list
+// What people and agents write about an item (its text, a question, an answer, a reason) lies in its row, which every
+// claim reads: no more than what an entry holds inline.
+constexpr std::size_t kWorkTextBytesMax = kLedgerInlineBytesMax;
+constexpr std::size_t kWorkOutputBytesMax = 4u << 10;  // stated: the end of a silent session's output
+constexpr std::size_t kWorkDependenciesMax = 64;       // an item that waits for more is a plan, not an item
+constexpr std::size_t kWorkLabelsMax = 64;
+constexpr std::size_t kWorkLabelBytesMax = 64;
+constexpr std::size_t kWorkNameBytesMax = 256;  // a check of CI, a delivery, whom an item is offered to
+
+// --- use cases ------------------------------------------------------------------------------------------------------
+
+// An answer that is kept for its idempotency key: an entry holds it, with room for everything else.
+constexpr std::size_t kAnswerKeptBytesMax = 16u << 10;
+// A text that is sent as a handoff: a message with a block in it. The largest document has 256 KiB.
+constexpr std::size_t kHandoffTextBytesMax = 1u << 20;
+constexpr std::size_t kContextNameBytesMax = 128;             // of a section; a stream is named after it
+constexpr std::size_t kContextSectionBytesMax = 48u << 10;    // an entry holds the whole section
+constexpr std::size_t kContextUpdatesMax = 64;                // of one handoff; each reads and writes a row
+constexpr std::size_t kContextAnswerBytesMax = 512u << 10;    // what a claim gives of it; the rest can be asked for
+constexpr std::size_t kTokenNameBytesMax = 128;               // an actor, a scope, a name it speaks for
+constexpr std::size_t kTokenListMax = 64;
+constexpr std::size_t kTokenNoteBytesMax = 500;
+constexpr std::size_t kForgottenMax = 1024;      // keys that one sweep forgets: an entry lists them
+constexpr std::size_t kRefusalsKeptMax = 4096;   // actors and sessions whose refusals are counted apart
+constexpr std::size_t kRefusalsFlushedMax = 64;  // entries about refusals that one sweep makes
+
+// --- the node -------------------------------------------------------------------------------------------------------
+
+// Entries that the feed reads and hands on at once: a node that fell behind catches up in steps of some megabytes.
+constexpr std::size_t kFeedEntriesMax = 1024;
+// Claims that waiting callers have with the writer at one time: a part of its queue, so that others get in.
+constexpr std::size_t kWaitingLooksMax = 128;
+constexpr std::size_t kSweepItemsMax = 256;           // items of one sweep: as much as a commit has use cases
+constexpr std::size_t kWebhookSecretBytesMin = 32;    // stated
+constexpr std::size_t kWebhookSecretBytesMax = 4096;  // what anybody would type or generate
+// An event is at most an entry; GitHub's own are up to 25 MB, but those that tell of CI have some tens of kilobytes.
+constexpr std::size_t kWebhookBytesMax = 1u << 20;  // stated
+constexpr std::size_t kWebhookDepthMax = 32;        // GitHub's nest about eight deep
+constexpr std::size_t kWebhookPullRequestsMax = 100;
+// Entries read at once for a target, and those among them that are kept to be sent.
+constexpr std::size_t kOutboxEntriesMax = 4096;
+constexpr std::size_t kOutboxBatchMax = 64;
+constexpr std::size_t kOutboxAnswerBytesMax = 64u << 10;  // nobody reads what a target answers beside its status
+// Sessions whose actor is remembered, so that not every request of a session reads the store.
+constexpr std::size_t kSessionActorsMax = 4096;
+
+// --- the HTTP API ---------------------------------------------------------------------------------------------------
+// How large a request may be is the configuration's (workspace/config.h); these are about what is in it.
+
+// Bodies are flat: an object of texts, numbers and lists.
+constexpr std::size_t kRequestDepthMax = 8;
+constexpr std::size_t kRequestParametersMax = 64;         // of a query; event streams name several streams and types
+constexpr std::size_t kRequestListedCharactersMax = 256;  // one text of a list: a label, an id, a scope
+constexpr std::size_t kRequestIdBytesMax = 256;           // an id in a path, decoded: all of them are names
+constexpr std::size_t kIdempotencyKeyBytesMax = 128;      // stated by the API
+constexpr std::size_t kListedItemsMax = 500;              // stated by the API: work items of one answer
+// Readings that wait for a thread: beyond it the node cannot keep up, and says so.
+constexpr std::size_t kReadingsQueuedMax = 4096;
+// What is read of the ledger at once for one event stream that catches up: enough to be quick, little enough that
+// streams take turns and that a page is far below what may wait for a client (ServerLimits::stream_backlog_bytes).
+constexpr std::uint64_t kCatchUpEntriesMax = 1024;
+constexpr std::size_t kCatchUpBytesMax = 256u << 10;
+constexpr std::uint64_t kNodeLogBytesMax = 8u << 20;  // a node's log file, before it is put aside; one old one is kept
+
 // --- the command line -----------------------------------------------------------------------------------------------
 
 // One document read whole by a command. Above what every format allows, so that the format's own limit is what is
@@ -98,5 +189,15 @@ constexpr std::size_t kWitnessNoteBytesMax = 64u << 10;  // a checkpoint has som
 constexpr std::size_t kCliDocumentBytesMax = 64u << 20;
 // One line of a --batch run: a document and its options.
 constexpr std::size_t kCliBatchLineBytesMax = 16u << 20;
+// A file with a token: one line, sealed or not, with room.
+constexpr std::size_t kTokenFileBytesMax = 4u << 10;
+constexpr std::size_t kPassphraseBytesMax = 1u << 10;  // of a line somebody types
+// What a sealed token may ask for before it is opened: beyond it a damaged file would take minutes, or all memory.
+constexpr std::uint64_t kSealedTokenOperationsMax = 20;
+constexpr std::uint64_t kSealedTokenMemoryMax = 1u << 30;
+// An answer of a node that is read whole: a page of 500 work items with long texts.
+constexpr std::size_t kNodeAnswerBytesMax = 64u << 20;
+// Pages of a list that are asked for one after the other: half a million items.
+constexpr int kNodePagesMax = 1000;
 
 }  // namespace baton::limits

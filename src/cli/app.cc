@@ -55,6 +55,14 @@ int run(World& world, int argc, const char* const* argv) {
            "  baton explain UAIX_EXPIRED           what a code means and what to do about it\n"
            "  baton COMMAND --help                 more about one command");
   Action chosen;
+  add_init(app, chosen);
+  add_serve(app, chosen);
+  add_work(app, chosen);
+  add_token(app, chosen);
+  add_context(app, chosen);
+  add_events(app, chosen);
+  add_status(app, chosen);
+  add_stop(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);
   add_translate(app, chosen);

@@ -29,6 +29,14 @@ void add_json(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
 void add_ledger(CLI::App& app, Action& chosen);
 void add_receipt(CLI::App& app, Action& chosen);
+void add_init(CLI::App& app, Action& chosen);
+void add_work(CLI::App& app, Action& chosen);
+void add_token(CLI::App& app, Action& chosen);
+void add_context(CLI::App& app, Action& chosen);
+void add_events(CLI::App& app, Action& chosen);
+void add_status(CLI::App& app, Action& chosen);
+void add_stop(CLI::App& app, Action& chosen);
+void add_serve(CLI::App& app, Action& chosen);
 void add_completion(CLI::App& app, Action& chosen);
 
 // --- shared by commands ---------------------------------------------------------------------------------------------

@@ -10,12 +10,14 @@ namespace {
 struct Row {
   std::string path;  // "", "check", "uaix new"
   std::vector<std::string> words;
+  bool is_group = false;  // commands follow, not files
 };
 
 void collect(const CLI::App& app, const std::string& path, std::vector<Row>& rows) {
   Row row{path, {}};
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     row.words.push_back(command->get_name());
+  row.is_group = !row.words.empty();
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) row.words.push_back("--" + name);
   rows.push_back(row);
@@ -31,10 +33,11 @@ std::string bash(const std::vector<Row>& rows) {
       "\"${path:+$path }$word\" in\n";
   for (const Row& row : rows)
     if (!row.path.empty()) out += "        '" + row.path + "') path='" + row.path + "' ;;\n";
-  out += "      esac ;;\n    esac\n  done\n  local words=\n  case \"$path\" in\n";
-  for (const Row& row : rows) out += "    '" + row.path + "') words='" + join(row.words, " ") + "' ;;\n";
+  out += "      esac ;;\n    esac\n  done\n  local words= group=\n  case \"$path\" in\n";
+  for (const Row& row : rows)
+    out += "    '" + row.path + "') words='" + join(row.words, " ") + "'" + (row.is_group ? " group=1" : "") + " ;;\n";
   out +=
-      "  esac\n  if [[ $current == -* || -z $path || $path == uaix || $path == json ]]; then\n"
+      "  esac\n  if [[ $current == -* || -n $group ]]; then\n"
       "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
       "  else\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\"; compgen -f -- \"$current\")\n  "
       "fi\n}\ncomplete -o filenames -F _baton baton\n";

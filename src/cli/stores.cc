@@ -17,7 +17,8 @@ bool is_url(const std::string& location) {
   return location.starts_with("postgresql://") || location.starts_with("postgres://");
 }
 
-// A folder of the user's: from an XDG variable, or below the home folder.
+}  // namespace
+
 std::optional<fs::path> user_folder(World& world, const char* variable, const char* below_home) {
   const auto set = world.environment(variable);
   if (set && set->starts_with('/')) return fs::path(*set) / "baton";
@@ -25,8 +26,6 @@ std::optional<fs::path> user_folder(World& world, const char* variable, const ch
   if (!home || home->empty()) return std::nullopt;
   return fs::path(*home) / below_home / "baton";
 }
-
-}  // namespace
 
 void add_store_options(CLI::App& command, StoreOptions& options, bool with_keys) {
   command.add_option(

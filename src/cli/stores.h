@@ -50,6 +50,9 @@ struct OpenLedger {
 };
 Result<OpenLedger> open_to_write(World& world, const StoreOptions& options, bool create);
 
+// A folder of the user's: `baton` in what an XDG variable names, else below the home folder; nothing when neither is known.
+std::optional<std::filesystem::path> user_folder(World& world, const char* variable, const char* below_home);
+
 // Where keys lie: --keys, BATON_KEYS, else the user's configuration folder; and what they may not lie in.
 Result<runtime::LedgerPlace> ledger_place(World& world, const StoreOptions& options);
 

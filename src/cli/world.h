@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command is given of the outside: clock, randomness, stores, environment, its three streams. main/ makes the real
+// What a command is given of the outside: clock, randomness, stores, nodes, environment, its three streams. main/ makes the real
 // one.
 #pragma once
 
@@ -21,6 +21,7 @@ enum Status : int {
   kCouldNot = 2,  // it could not be told: unreadable, not understood, wrong use
 };
 
+class Nodes;   // cli/nodes.h
 class Stores;  // cli/stores.h
 
 // What kind of thing the streams lead to.
@@ -35,10 +36,11 @@ class World {
  public:
   using Environment = std::function<std::optional<std::string>(const char* name)>;
 
-  World(Clock& clock, Random& random, Stores& stores, Environment environment, const Streams& streams)
+  World(Clock& clock, Random& random, Stores& stores, Nodes& nodes, Environment environment, const Streams& streams)
       : clock(clock),
         random(random),
         stores(stores),
+        nodes(nodes),
         environment(std::move(environment)),
         colour(streams.colour),
         colour_errors(streams.colour_errors),
@@ -50,6 +52,7 @@ class World {
   Clock& clock;
   Random& random;
   Stores& stores;
+  Nodes& nodes;
   const Environment environment;
   const bool colour, colour_errors, errors_to_a_terminal;
 
@@ -59,6 +62,7 @@ class World {
   // At once.
   void print_error(std::string_view text);
   int in() const { return in_; }
+  int out() const { return out_; }
 
  private:
   int in_, out_, err_;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/commands.h"
+#include "main/nodes.h"
 #include "main/stores.h"
 
 namespace {
@@ -35,12 +36,13 @@ int main(int argc, char** argv) {
   baton::SystemClock clock;
   baton::SystemRandom random;
   baton::main::RealStores stores(clock);
+  baton::main::RealNodes nodes;
   const baton::cli::Streams streams{.in = STDIN_FILENO,
                                     .out = STDOUT_FILENO,
                                     .err = STDERR_FILENO,
                                     .colour = shows_colour(STDOUT_FILENO),
                                     .colour_errors = shows_colour(STDERR_FILENO),
                                     .errors_to_a_terminal = ::isatty(STDERR_FILENO) == 1};
-  baton::cli::World world(clock, random, stores, environment, streams);
+  baton::cli::World world(clock, random, stores, nodes, environment, streams);
   return baton::cli::run(world, argc, argv);
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// baton status and baton stop: the node itself.
+#include <memory>
+
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/work.h"
+
+namespace baton::cli {
+namespace {
+
+struct Arguments {
+  NodeOptions node;
+};
+
+// Nobody is there: that is the answer.
+int none_runs(World& world, const Arguments& arguments, const Client& client) {
+  if (arguments.node.json()) {
+    json::Value out = json::Value::object();
+    out.set("running", false);
+    out.set("place", client.place());
+    world.print(json::write(out) + "\n");
+  } else {
+    world.print("no node runs at " + printable(client.place(), 400) + "\n");
+  }
+  return kNo;
+}
+
+void print_held(World& world, const std::vector<ShownWork>& held) {
+  if (held.empty()) return;
+  const Time now = world.clock.now();
+  Table table(world.colour);
+  for (const ShownWork& item : held) {
+    const std::string left = item.held_until ? age_text(now, *item.held_until) : "";
+    table.row({{"  " + item.holder},
+               {item.id, "1"},
+               {item.phase},
+               {item.state == "parked" ? "waits for " + item.waits_for
+                : left == "now"        ? "is over"
+                                       : left + " left",
+                "2"},
+               {item.title, "2"}});
+  }
+  world.print("\nheld\n" + table.text());
+}
+
+int status(World& world, const Arguments& arguments) {
+  auto client = Client::open(world, arguments.node, Presents::Token, Client::Start::Never);
+  if (!client) return could_not(world, client.error());
+  const auto answer = client->get("/v1/status");
+  if (!answer && answer.error().code == "NODE_UNREACHABLE") return none_runs(world, arguments, *client);
+  if (!answer) return could_not(world, answer.error());
+  if (!answer->ok()) return refused(world, arguments.node, *answer);
+  if (arguments.node.json()) {
+    json::Value out = json::Value::copy(answer->root());
+    out.set("running", true);
+    world.print(json::write(out) + "\n");
+    return kYes;
+  }
+  const json::Node root = answer->root();
+  std::vector<ShownWork> held;
+  const auto refusal = for_each_work(*client, "", [&](json::Node work) {
+    if (work["lease"].is_object()) held.push_back(shown_work(work));
+  });
+  if (!refusal) return could_not(world, refusal.error());
+  std::string out = painted("a node runs", "32", world.colour) + " at " + printable(client->place(), 400) + "\n";
+  const auto line = [&](std::string_view name, const std::string& text) {
+    if (!text.empty()) out += "  " + painted(fitted(name, 15), "2", world.colour) + text + "\n";
+  };
+  line("version", shown(root["version"], 64));
+  line("process", shown(root["node"]["pid"], 24));
+  line("store", shown(root["store"], 400));
+  line("ledger", shown(root["ledger"]["origin"], 200) + ", " + shown(root["ledger"]["size"], 24) + " entries");
+  line("up", shown(root["uptime_seconds"], 24) + " s");
+  line("exit protocol", root["exit_protocol"].is_true() ? "on" : "off");
+  std::vector<std::string> phases, sessions;
+  for (const json::Member phase : root["work"].members())
+    if (const std::string count = shown(phase.value, 24); count != "0")
+      phases.push_back(count + " " + printable(phase.name(), 32));
+  for (const json::Member state : root["sessions"].members())
+    if (const std::string count = shown(state.value, 24); count != "0")
+      sessions.push_back(count + " " + printable(state.name(), 32));
+  line("work", phases.empty() ? "none" : join(phases, ", "));
+  line("sessions", join(sessions, ", "));
+  world.print(out);
+  print_held(world, held);
+  return kYes;
+}
+
+int stop(World& world, const Arguments& arguments) {
+  // A node that a client started is stopped by its own user; only for others the operator's token is looked for.
+  auto client = Client::open(world, arguments.node, Presents::Token, Client::Start::Never);
+  if (!client) return could_not(world, client.error());
+  auto answer = client->post("/v1/stop", json::Value::object());
+  if (!answer && answer.error().code == "NODE_UNREACHABLE") return none_runs(world, arguments, *client);
+  if (answer && (answer->status == 401 || answer->status == 403)) {
+    auto as_operator = Client::open(world, arguments.node, Presents::Operator, Client::Start::Never);
+    if (!as_operator) return could_not(world, as_operator.error());
+    answer = as_operator->post("/v1/stop", json::Value::object());
+  }
+  return tell(world, arguments.node, answer, [&](json::Node) { world.print("the node ends\n"); });
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("status", "Does a node run, of what store, and who holds what?");
+  add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
+  examples(*command,
+           "  baton status\n  baton status --node https://baton.example.org:7070 --token-file t --format json\n"
+           "\nStarts no node. Exit status: 0 one runs, 1 none, 2 could not tell.");
+  command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return status(world, *arguments); }; });
+}
+
+void add_stop(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("stop", "Ask the node to end; the next command that needs one starts it again");
+  add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
+  examples(
+      *command,
+      "  baton stop                    after config.yaml was changed: it is read at the start\n"
+      "\nTakes an operator's token, unless a client started the node. Exit status: 0 it ends, 1 none runs or refused, "
+      "2 could not.");
+  command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return stop(world, *arguments); }; });
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http_api/events.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "json/value.h"
+#include "ledger/entry.h"
+#include "net/sse.h"
+#include "workspace/config.h"
+
+namespace baton::http_api {
+namespace {
+
+bool any_matches(const std::vector<std::string>& patterns, std::string_view name) {
+  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
+                                         [&](const std::string& pattern) { return workspace::matches(pattern, name); });
+}
+
+runtime::FedEntry fed(const store::EntryRow& row) {
+  return {.sequence = row.sequence,
+          .stream = std::string(row.stream),
+          .type = std::string(row.type),
+          .actor_id = std::string(row.actor_id),
+          .actor_kind = std::string(row.actor_kind),
+          .payload = std::string(row.payload),
+          .time = row.time};
+}
+
+}  // namespace
+
+bool EventFilter::takes(std::string_view stream, std::string_view type) const {
+  return any_matches(streams, stream) && any_matches(types, type);
+}
+
+std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry) {
+  std::string data = "{\"sequence\":" + std::to_string(entry.sequence) + ",\"stream\":";
+  const auto text = [&](std::string_view value) { data += json::write(json::Value(value)); };
+  text(entry.stream);
+  data += ",\"type\":";
+  text(entry.type);
+  data += ",\"actor\":{\"id\":";
+  text(entry.actor_id);
+  data += ",\"kind\":";
+  text(entry.actor_kind);
+  data += "},\"time\":\"";
+  ledger::append_time(data, entry.time);
+  data += "\",\"payload\":" + entry.payload + "}";
+  return std::make_shared<const std::string>(net::sse_event(std::to_string(entry.sequence), entry.type, data));
+}
+
+// One stream. Small: thousands of them are idle most of the time.
+struct EventHub::Listener {
+  std::shared_ptr<net::EventStream> stream;
+  std::unique_ptr<const EventFilter> filter;  // null: takes all
+  std::mutex mutex;                           // of what follows, and of the order in which the stream is sent to
+  std::uint64_t next = 0;                     // the sequence it wants next
+  bool live = false;
+
+  bool takes(std::string_view stream_name, std::string_view type) const {
+    return filter == nullptr || filter->takes(stream_name, type);
+  }
+};
+
+EventHub::EventHub(store::Store& store, runtime::Feed& feed, std::shared_ptr<ReadingPool> readings, Failed failed)
+    : store_(store), feed_(feed), readings_(std::move(readings)), failed_(std::move(failed)) {}
+
+std::shared_ptr<EventHub> EventHub::start(store::Store& store, runtime::Feed& feed,
+                                          std::shared_ptr<ReadingPool> readings, Failed failed) {
+  std::shared_ptr<EventHub> hub(new EventHub(store, feed, std::move(readings), std::move(failed)));
+  hub->subscription_ = feed.subscribe([hub = hub.get()](const runtime::FedEntries& entries) { hub->hand_on(entries); });
+  // What was handed out before is nobody's: there is no stream yet.
+  const std::lock_guard lock(hub->mutex_);
+  hub->position_ = std::max(hub->position_.load(), feed.position());
+  return hub;
+}
+
+void EventHub::end() {
+  close_streams();
+  feed_.unsubscribe(subscription_);
+}
+
+std::size_t EventHub::open() {
+  const std::lock_guard lock(mutex_);
+  return listeners_.size();
+}
+
+void EventHub::close_streams() {
+  std::vector<std::shared_ptr<Listener>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (const auto& [id, listener] : listeners_) all.push_back(listener);
+  }
+  for (const auto& listener : all) listener->stream->close();
+}
+
+void EventHub::attach(std::shared_ptr<net::EventStream> stream, EventFilter filter, std::uint64_t first) {
+  auto listener = std::make_shared<Listener>();
+  listener->stream = stream;
+  if (!filter.streams.empty() || !filter.types.empty())
+    listener->filter = std::make_unique<const EventFilter>(std::move(filter));
+  std::uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!closed_) {
+      id = next_id_++;
+      listener->next = first;
+      listener->live = listener->next > position_;
+      listeners_.emplace(id, listener);
+    }
+  }
+  if (id == 0) return stream->close();
+  // Asked for only now: a stream that has ended already calls at once.
+  stream->on_closed([hub = weak_from_this(), id] {
+    const auto alive = hub.lock();
+    if (!alive) return;
+    std::shared_ptr<Listener> gone;  // after the lock: it may be the last to hold the stream
+    const std::lock_guard lock(alive->mutex_);
+    const auto found = alive->listeners_.find(id);
+    if (found == alive->listeners_.end()) return;
+    gone = std::move(found->second);
+    alive->listeners_.erase(found);
+  });
+  // Only this thread knows of it being behind, until a page is asked for.
+  if (!listener->live) catch_up(listener);
+}
+
+void EventHub::hand_on(const runtime::FedEntries& entries) {
+  if (entries->empty()) return;
+  std::vector<std::shared_ptr<Listener>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    position_ = std::max(position_.load(), entries->back().sequence);
+    all.reserve(listeners_.size());
+    for (const auto& [id, listener] : listeners_) all.push_back(listener);
+  }
+  // Rendered when the first one wants it, and then the same bytes for everyone.
+  std::vector<std::shared_ptr<const std::string>> bytes(entries->size());
+  for (const auto& listener : all) {
+    const std::lock_guard lock(listener->mutex);
+    if (!listener->live) continue;
+    for (std::size_t at = 0; at < entries->size(); ++at) {
+      const runtime::FedEntry& entry = (*entries)[at];
+      if (entry.sequence < listener->next) continue;
+      listener->next = entry.sequence + 1;
+      if (!listener->takes(entry.stream, entry.type)) continue;
+      if (bytes[at] == nullptr) bytes[at] = rendered(entry);
+      if (!listener->stream->send(bytes[at])) break;  // it ends, and is taken off the list when it has
+    }
+  }
+}
+
+void EventHub::catch_up(const std::shared_ptr<Listener>& listener) {
+  const bool posted = readings_->post([hub = weak_from_this(), listener] {
+    if (const auto alive = hub.lock()) alive->read_page(listener);
+  });
+  // Too much to read already: the client comes back with Last-Event-ID and loses nothing.
+  if (!posted) listener->stream->close();
+}
+
+void EventHub::read_page(const std::shared_ptr<Listener>& listener) {
+  const std::uint64_t first = listener->next;  // nobody else writes it before it is live
+  const std::uint64_t last = first + limits::kCatchUpEntriesMax - 1;
+  const std::uint64_t surely = std::min(last, position_.load());  // up to here the store has them
+  std::uint64_t next = first;
+  std::size_t bytes = 0;
+  bool open = true;
+  const auto read = [&]() -> Result<void> {
+    const auto reader = store_.reader();
+    if (!reader) return tl::make_unexpected(reader.error());
+    return (*reader)->entries(first, last, [&](const store::EntryRow& row) {
+      next = row.sequence + 1;
+      if (!listener->takes(row.stream, row.type)) return true;
+      auto event = rendered(fed(row));
+      bytes += event->size();
+      open = listener->stream->send(std::move(event));
+      return open && bytes < limits::kCatchUpBytesMax;
+    });
+  }();
+  if (!read) {
+    failed_(read.error());
+    return listener->stream->close();
+  }
+  if (!open) return;
+  // A ledger that somebody altered may have gaps: `baton ledger verify` tells of them, here they must not stop anyone.
+  if (bytes < limits::kCatchUpBytesMax) next = std::max(next, surely + 1);
+  {
+    const std::lock_guard lock(listener->mutex);
+    listener->next = next;
+    listener->live = next > position_;
+    if (listener->live) return;
+  }
+  listener->stream->when_taken([hub = weak_from_this(), listener] {
+    if (const auto alive = hub.lock()) alive->catch_up(listener);
+  });
+}
+
+}  // namespace baton::http_api

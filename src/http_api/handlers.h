@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What answers each route: values out of the request into a use case, and its answer back. The table (http_api/routes.cc)
+// says which is for which.
+#pragma once
+
+#include "http_api/asked.h"
+
+namespace baton::http_api::handlers {
+
+// work_handlers.cc
+void create_work(const AskedPtr& asked);
+void list_work(const AskedPtr& asked);
+void show_work(const AskedPtr& asked);
+void claim_next(const AskedPtr& asked);
+void claim_work(const AskedPtr& asked);
+void unblock_work(const AskedPtr& asked);
+void answer_work(const AskedPtr& asked);
+void abort_work(const AskedPtr& asked);
+void report_ci(const AskedPtr& asked);
+void see_commit(const AskedPtr& asked);
+void hand_off_as_ci(const AskedPtr& asked);
+void take_github_webhook(const AskedPtr& asked);
+
+// session_handlers.cc
+void show_session(const AskedPtr& asked);
+void renew_session(const AskedPtr& asked);
+void release_session(const AskedPtr& asked);
+void hand_off(const AskedPtr& asked);
+void end_session(const AskedPtr& asked);
+void register_process(const AskedPtr& asked);
+void list_context(const AskedPtr& asked);
+void show_context(const AskedPtr& asked);
+void context_history(const AskedPtr& asked);
+
+// node_handlers.cc
+void follow_events(const AskedPtr& asked);
+void create_token(const AskedPtr& asked);
+void list_tokens(const AskedPtr& asked);
+void revoke_token(const AskedPtr& asked);
+void show_status(const AskedPtr& asked);
+void show_health(const AskedPtr& asked);
+void show_metrics(const AskedPtr& asked);
+void show_openapi(const AskedPtr& asked);
+void stop_node(const AskedPtr& asked);
+
+}  // namespace baton::http_api::handlers

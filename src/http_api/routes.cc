@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http_api/routes.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "dialects/agent_exit/phase.h"
+#include "http_api/handlers.h"
+
+namespace baton::http_api {
+namespace {
+
+using runtime::Action;
+
+constexpr std::int64_t kDay = 24 * 3600;
+constexpr std::int64_t kSequenceMax = std::int64_t{1} << 62;  // beyond any ledger; some more can be added to it
+
+// --- members that several routes have -----------------------------------------------------------------------------------
+
+std::vector<std::string_view> phase_names() {
+  std::vector<std::string_view> out;
+  for (const agent_exit::Phase phase : agent_exit::kPhases) out.push_back(agent_exit::phase_name(phase));
+  return out;
+}
+
+// Rules have their own limits, with words of their own (WORK_FIELD); these keep out what no rule would want to see.
+Member text(std::string_view name, std::int64_t most, std::string_view says) {
+  return {.name = name, .kind = MemberKind::Text, .most = most, .says = says};
+}
+Member needed(Member member, std::int64_t least = 1) {
+  member.required = true;
+  if (member.kind == MemberKind::Text) member.least = least;
+  return member;
+}
+Member repeated(Member member) {
+  member.repeated = true;
+  member.least = 1;
+  return member;
+}
+Member integer(std::string_view name, std::int64_t least, std::int64_t most, std::string_view says) {
+  return {.name = name, .kind = MemberKind::Integer, .least = least, .most = most, .says = says};
+}
+Member choice(std::string_view name, std::vector<std::string_view> choices, std::string_view says) {
+  return {.name = name, .kind = MemberKind::Choice, .choices = std::move(choices), .says = says};
+}
+Member texts(std::string_view name, std::int64_t most, std::string_view says) {
+  return {.name = name, .kind = MemberKind::Texts, .most = most, .says = says};
+}
+
+Member role() { return text("role", 128, "in which role; default: whatever role the phase has"); }
+Member ttl() { return integer("ttl_seconds", 1, 366 * kDay, "how long the lease lasts; default: the workspace's"); }
+Member wait() {
+  return integer("wait_seconds", 0, kDay, "how long to wait for work; at most what the node's configuration says");
+}
+Member limit(std::int64_t most) { return integer("limit", 1, most, "at most so many"); }
+Member commit() { return text("commit", 128, "the pull request's newest commit"); }
+
+Member phases() {
+  return {.name = "phases",
+          .kind = MemberKind::Choices,
+          .most = 8,
+          .choices = phase_names(),
+          .says = "of these phases; default: all that the role takes"};
+}
+
+// GitHub's, and `error` for whatever else goes wrong.
+std::vector<std::string_view> conclusions() {
+  return {"success", "failure",         "cancelled", "timed_out",       "neutral",
+          "skipped", "action_required", "stale",     "startup_failure", "error"};
+}
+
+// --- the table ----------------------------------------------------------------------------------------------------------
+// Each row: method, path, name, what it does; door, action; query; what it takes, body; answers; handler. Laid out by hand.
+// clang-format off
+
+const std::vector<Reply> kWork = {{200, "WorkAnswer", "The item."}};
+const std::vector<Reply> kClaimed = {{200, "Claim", "What was claimed, or nothing."}};
+const std::vector<Reply> kHandedOver = {{200, "HandoffAnswer", "It was accepted."}};
+
+std::vector<Route> work_routes() {
+  return {
+      {"POST", "/v1/work", "create_work", "Creates a work item",
+       Door::Action, Action::Create, {},
+       Takes::Json, {text("id", 64, "default: the next of W-1, W-2, ..."),
+                     needed(text("title", 1000, "one line for people")),
+                     text("text", 1 << 20, "what is to be done"),
+                     choice("phase", phase_names(), "where it begins; default: DRAFT"),
+                     integer("priority", 0, 9, "9 is the most urgent; default: 5"),
+                     texts("depends_on", 256, "ids of items that must be COMPLETED first"),
+                     texts("labels", 64, "what sessions on it begin with"),
+                     text("pr_url", 4096, "its pull request"),
+                     commit()},
+       {{201, "WorkAnswer", "It was created."}}, handlers::create_work},
+      {"GET", "/v1/work", "list_work", "Lists work items by id",
+       Door::Action, Action::Read, {choice("phase", phase_names(), "only those in this phase"),
+                                    text("after", 64, "only ids behind this one"),
+                                    limit(limits::kListedItemsMax)},
+       Takes::Nothing, {},
+       {{200, "WorkList", "The items."}}, handlers::list_work},
+      {"GET", "/v1/work/{id}", "show_work", "One work item",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       kWork, handlers::show_work},
+      {"POST", "/v1/claim", "claim_next", "Claims the next item, and waits for one if told to",
+       Door::Action, Action::Claim, {},
+       Takes::Json, {phases(), role(), ttl(), wait()},
+       kClaimed, handlers::claim_next},
+      {"POST", "/v1/work/{id}/claim", "claim_work", "Claims this item",
+       Door::Action, Action::Claim, {},
+       Takes::Json, {role(), ttl(), wait()},
+       kClaimed, handlers::claim_work},
+      {"POST", "/v1/work/{id}/unblock", "unblock_work", "Puts a blocked item back into work",
+       Door::Action, Action::Operate, {},
+       Takes::Json, {choice("to", phase_names(), "default: where it was blocked, or IMPLEMENTATION from CI on"),
+                     text("note", 10'240, "why")},
+       kWork, handlers::unblock_work},
+      {"POST", "/v1/work/{id}/answer", "answer_work", "Answers what an item waits for",
+       Door::Action, Action::Operate, {},
+       Takes::Json, {needed(text("text", 65'536, "the answer"))},
+       kWork, handlers::answer_work},
+      {"POST", "/v1/work/{id}/abort", "abort_work", "Closes an item for good",
+       Door::Action, Action::Operate, {},
+       Takes::Json, {needed(text("reason", 10'240, "why"))},
+       kWork, handlers::abort_work},
+      {"POST", "/v1/work/{id}/ci", "report_ci", "Reports a result of CI",
+       Door::Action, Action::ReportCi, {},
+       Takes::Json, {needed(choice("result", conclusions(), "success goes on, everything else blocks")),
+                     text("check", 256, "which check"),
+                     text("commit", 128, "which commit it was about")},
+       {{200, "CiAnswer", "The item, or why nothing changed."}}, handlers::report_ci},
+      {"POST", "/v1/work/{id}/commit", "see_commit", "Says which commit is the pull request's newest",
+       Door::ActionOrSession, Action::ReportCi, {},
+       Takes::Json, {needed(commit())},
+       kWork, handlers::see_commit},
+      {"POST", "/v1/work/{id}/handoff", "hand_off_as_ci", "An exit signal of CI that completes CI_PENDING",
+       Door::Action, Action::HandOffAsCi, {},
+       Takes::Text, {},
+       kHandedOver, handlers::hand_off_as_ci},
+  };
+}
+
+std::vector<Route> session_routes() {
+  return {
+      {"GET", "/v1/sessions/{id}", "show_session", "A session",
+       Door::OwnSession, Action::Session, {},
+       Takes::Nothing, {},
+       {{200, "SessionAnswer", "The session."}}, handlers::show_session},
+      {"POST", "/v1/sessions/{id}/renew", "renew_session", "Extends the session's lease",
+       Door::OwnSession, Action::Session, {},
+       Takes::Json, {ttl()},
+       {{200, "Renewed", "It lasts longer now."}}, handlers::renew_session},
+      {"POST", "/v1/sessions/{id}/release", "release_session", "Gives the item back as it is",
+       Door::OwnSession, Action::Session, {},
+       Takes::Json, {text("reason", 10'240, "why")},
+       kWork, handlers::release_session},
+      {"POST", "/v1/sessions/{id}/handoff", "hand_off", "Hands over, in any accepted dialect",
+       Door::OwnSession, Action::Session, {},
+       Takes::Text, {},
+       kHandedOver, handlers::hand_off},
+      {"POST", "/v1/sessions/{id}/end", "end_session", "The supervisor says that the agent's process ended",
+       Door::OwnSession, Action::Session, {},
+       Takes::Json, {needed(choice("how", {"abandoned", "failed"}, "without a handoff, or refused too often")),
+                     text("output", 65'536, "the end of what it printed")},
+       kWork, handlers::end_session},
+      {"POST", "/v1/sessions/{id}/process", "register_process", "This process and all below it are the agent",
+       Door::OwnSession, Action::Register, {},
+       Takes::Json, {needed(integer("pid", 1, 1 << 30, "the caller's, or that of a process below it"))},
+       {{200, "ProcessRegistered", "It is registered."}}, handlers::register_process},
+  };
+}
+
+std::vector<Route> context_and_event_routes() {
+  return {
+      {"GET", "/v1/context", "list_context", "The sections of the context",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "ContextList", "The sections."}}, handlers::list_context},
+      {"GET", "/v1/context/{section}", "show_context", "One section",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "ContextSection", "The section."}}, handlers::show_context},
+      {"GET", "/v1/context/{section}/history", "context_history", "The versions of a section",
+       Door::Action, Action::Read, {limit(500)},
+       Takes::Nothing, {},
+       {{200, "ContextHistory", "The versions."}}, handlers::context_history},
+      {"GET", "/v1/events", "follow_events", "Entries of the ledger as they come",
+       Door::Action, Action::Read, {repeated(text("stream", 256, "only these; may end in `*`")),
+                                    repeated(text("type", 256, "only these; may end in `*`")),
+                                    integer("from", 1, kSequenceMax, "from this entry on; default: from now on")},
+       Takes::Nothing, {},
+       {{200, "", "Server-sent events.", "text/event-stream"}}, handlers::follow_events},
+      {"POST", "/v1/webhooks/github", "take_github_webhook", "A webhook of GitHub's, signed",
+       Door::Open, Action::ReportCi, {},
+       Takes::Text, {},
+       {{202, "WebhookAnswer", "It was taken."}}, handlers::take_github_webhook},
+  };
+}
+
+std::vector<Route> node_routes() {
+  return {
+      {"POST", "/v1/tokens", "create_token", "Makes a token",
+       Door::Action, Action::Tokens, {},
+       Takes::Json, {needed(text("actor", 128, "whom it names")),
+                     needed(choice("kind", {"agent", "operator", "ci", "auditor"}, "what they are")),
+                     texts("scopes", 32, "what it is good for; default: all that its kind may"),
+                     texts("names", 32, "UAIX ids it speaks for"),
+                     integer("expires_in_seconds", 1, 3660 * kDay, "default: never"),
+                     text("note", 1000, "for people")},
+       {{201, "TokenMade", "The token, this once."}}, handlers::create_token},
+      {"GET", "/v1/tokens", "list_tokens", "The tokens there are",
+       Door::Action, Action::Tokens, {},
+       Takes::Nothing, {},
+       {{200, "TokenList", "The tokens."}}, handlers::list_tokens},
+      {"POST", "/v1/tokens/{id}/revoke", "revoke_token", "Makes a token invalid",
+       Door::Action, Action::Tokens, {},
+       Takes::Json, {},
+       {{200, "TokenRevoked", "It is revoked."}}, handlers::revoke_token},
+      {"GET", "/v1/status", "show_status", "The node and what it holds",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "Status", "As it is now."}}, handlers::show_status},
+      {"GET", "/healthz", "show_health", "Can the store be read?",
+       Door::Open, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "Health", "It can."}}, handlers::show_health},
+      {"GET", "/metrics", "show_metrics", "Figures for Prometheus",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "", "Prometheus text, format 0.0.4.", "text/plain"}}, handlers::show_metrics},
+      {"GET", "/openapi.json", "show_openapi", "This document",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "", "OpenAPI 3.1.", "application/json"}}, handlers::show_openapi},
+      {"POST", "/v1/stop", "stop_node", "Ends the node",
+       Door::Stop, Action::Stop, {},
+       Takes::Json, {},
+       {{200, "Health", "It ends when what is being answered is answered."}}, handlers::stop_node},
+  };
+}
+// clang-format on
+
+// Does the path fit? `parameter` is then what stands for the braces, as it came.
+bool fits(std::string_view pattern, std::string_view path, std::string_view& parameter) {
+  while (true) {
+    const std::size_t pattern_end = pattern.find('/', 1), path_end = path.find('/', 1);
+    const std::string_view wanted = pattern.substr(0, pattern_end), given = path.substr(0, path_end);
+    if (wanted.starts_with("/{")) {
+      if (given.size() < 2) return false;
+      parameter = given.substr(1);
+    } else if (!same_text(wanted, given)) {
+      return false;
+    }
+    if (pattern_end == std::string_view::npos || path_end == std::string_view::npos) return pattern_end == path_end;
+    pattern.remove_prefix(pattern_end);
+    path.remove_prefix(path_end);
+  }
+}
+
+}  // namespace
+
+std::string_view Route::parameter() const {
+  const std::size_t open = path.find('{');
+  return open == std::string_view::npos ? std::string_view() : path.substr(open + 1, path.find('}') - open - 1);
+}
+
+const std::vector<Route>& routes() {
+  static const std::vector<Route> all = [] {
+    std::vector<Route> out;
+    for (const auto group : {work_routes, session_routes, context_and_event_routes, node_routes})
+      for (Route& route : group()) out.push_back(std::move(route));
+    return out;
+  }();
+  return all;
+}
+
+Found find_route(std::string_view method, std::string_view path) {
+  Found found;
+  if (!path.starts_with('/')) return found;
+  for (const Route& route : routes()) {
+    std::string_view parameter;
+    if (!fits(route.path, path, parameter)) continue;
+    // An id that cannot be one is nowhere.
+    auto decoded = percent_decoded(parameter);
+    if (!decoded || decoded->size() > limits::kRequestIdBytesMax) continue;
+    if (route.method == method) return {&route, std::move(*decoded), {}};
+    found.allowed.push_back(route.method);
+  }
+  return found;
+}
+
+}  // namespace baton::http_api

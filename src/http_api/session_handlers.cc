@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/limits.h"
+#include "http_api/handlers.h"
+#include "net/process.h"
+
+namespace baton::http_api::handlers {
+namespace {
+
+runtime::UseCases& cases(const AskedPtr& asked) { return asked->workings().around.cases; }
+
+}  // namespace
+
+void show_session(const AskedPtr& asked) {
+  read_one_and_answer(
+      asked,
+      [](Asked& a) -> Result<std::optional<json::Value>> {
+        auto found = a.workings().around.cases.show_session(a.id);
+        if (!found) return tl::make_unexpected(found.error());
+        if (!*found || (*found)->find("session") != nullptr) return found;
+        json::Value out = json::Value::object();
+        out.set("session", std::move(**found));
+        return out;
+      },
+      [](const Asked& a) { return report(Code::REQUEST_NOT_FOUND, {}, {{"what", "session"}, {"name", a.id}}); });
+}
+
+void renew_session(const AskedPtr& asked) {
+  const std::int64_t ttl = asked->body.integer("ttl_seconds").value_or(0) * kNanosecondsPerSecond;
+  cases(asked).renew(asked->mutation(), asked->id, ttl, settle(asked));
+}
+
+void release_session(const AskedPtr& asked) {
+  cases(asked).release(asked->mutation(), asked->id, asked->body.text("reason"), settle(asked));
+}
+
+void hand_off(const AskedPtr& asked) {
+  cases(asked).hand_off(asked->mutation(), asked->id, asked->request().body, settle(asked));
+}
+
+void end_session(const AskedPtr& asked) {
+  const auto how = asked->body.text("how") == "failed" ? runtime::SessionEnd::Failed : runtime::SessionEnd::Abandoned;
+  cases(asked).end(asked->mutation(), asked->id, how, asked->body.text("output"), settle(asked));
+}
+
+void register_process(const AskedPtr& asked) {
+  const net::Peer& peer = asked->request().peer;
+  const std::int64_t pid = asked->body.integer("pid").value_or(0);
+  const auto refuse = [&](std::string_view problem) {
+    asked->refuse(
+        {report(Code::REQUEST_PROCESS, place_named("/pid"), {{"pid", std::to_string(pid)}, {"problem", problem}})});
+  };
+  if (!peer.local) return refuse("is not known to be the caller's: the request did not come by the socket");
+  const auto process = net::process_id(pid), caller = net::process_id(peer.pid);
+  if (!process || !caller) return refuse("is not there");
+  // Both with the time they began: an id that is used again is another process.
+  const net::Ancestry above = net::ancestry(pid);
+  if (above.processes.empty() || above.processes.front() != *process || !above.contains(*caller))
+    return refuse("does not descend from the caller");
+  cases(asked).register_process(
+      asked->mutation(), asked->id,
+      {.boot_id = asked->workings().around.boot_id, .pid = process->pid, .started = process->start_ticks},
+      settle(asked));
+}
+
+// --- context ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Diagnostic no_section(const Asked& asked) {
+  return report(Code::REQUEST_NOT_FOUND, {}, {{"what", "context section"}, {"name", asked.id}});
+}
+
+}  // namespace
+
+void list_context(const AskedPtr& asked) {
+  read_and_answer(asked, [](Asked& a) { return a.workings().around.cases.list_context(a.caller); });
+}
+
+void show_context(const AskedPtr& asked) {
+  read_one_and_answer(
+      asked, [](Asked& a) { return a.workings().around.cases.show_context(a.caller, a.id); }, no_section);
+}
+
+void context_history(const AskedPtr& asked) {
+  read_and_answer(asked, [](Asked& a) {
+    return a.workings().around.cases.context_history(a.caller, a.id,
+                                                     static_cast<std::size_t>(a.query.integer("limit").value_or(20)));
+  });
+}
+
+}  // namespace baton::http_api::handlers

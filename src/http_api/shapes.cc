@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http_api/shapes.h"
+
+#include <string>
+
+namespace baton::http_api {
+namespace {
+
+constexpr bool kMaybe = false;
+
+json::Value object_of(std::string_view name, std::string_view value) {
+  json::Value out = json::Value::object();
+  out.set(name, value);
+  return out;
+}
+
+json::Value schema_of_type(std::string_view type) {
+  if (type.ends_with('?')) {
+    json::Value either = json::Value::array(), out = json::Value::object();
+    either.push(schema_of_type(type.substr(0, type.size() - 1)));
+    either.push(object_of("type", "null"));
+    out.set("oneOf", std::move(either));
+    return out;
+  }
+  if (type.starts_with("[]")) {
+    json::Value out = object_of("type", "array");
+    out.set("items", schema_of_type(type.substr(2)));
+    return out;
+  }
+  if (type == "any") return json::Value::object();
+  if (type == "time") {
+    json::Value out = object_of("type", "string");
+    out.set("format", "date-time");
+    return out;
+  }
+  if (type == "integers" || type == "strings") {
+    json::Value out = object_of("type", "object");
+    out.set("additionalProperties", object_of("type", type.substr(0, type.size() - 1)));
+    return out;
+  }
+  if (type == "string" || type == "integer" || type == "boolean" || type == "object") return object_of("type", type);
+  return object_of("$ref", "#/components/schemas/" + std::string(type));
+}
+
+std::vector<ShapeMember> token_members(std::vector<ShapeMember> beside = {}) {
+  std::vector<ShapeMember> out = {{"id", "string"},
+                                  {"actor", "string"},
+                                  {"kind", "string"},
+                                  {"scopes", "[]string"},
+                                  {"names", "[]string"},
+                                  {"created_at", "time"},
+                                  {"created_by", "string"},
+                                  {"expires_at", "time", kMaybe},
+                                  {"revoked_at", "time", kMaybe},
+                                  {"note", "string", kMaybe}};
+  out.insert(out.end(), beside.begin(), beside.end());
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Shape>& shapes() {
+  static const std::vector<Shape> all = {
+      {"Problem",
+       "A refusal (RFC 9457).",
+       {{"type", "string", true, "`urn:baton:problem:CODE`"},
+        {"title", "string"},
+        {"status", "integer"},
+        {"detail", "string"},
+        {"code", "string", true, "a name of the diagnostics catalogue: `baton explain CODE`"},
+        {"help", "string"},
+        {"diagnostics", "[]Diagnostic"}}},
+      {"Diagnostic",
+       "One thing that is wrong, and where.",
+       {{"code", "string"},
+        {"severity", "string"},
+        {"message", "string"},
+        {"help", "string"},
+        {"pointer", "string", kMaybe, "a JSON Pointer into what was sent"},
+        {"line", "integer", kMaybe},
+        {"column", "integer", kMaybe}}},
+      {"Receipt",
+       "Where it is recorded; `baton ledger prove SEQUENCE` makes a proof of it.",
+       {{"sequence", "integer"}, {"hash", "string"}}},
+      {"Lease",
+       "The right of one session to work on an item.",
+       {{"id", "string"},
+        {"session_id", "string"},
+        {"holder", "string"},
+        {"fence", "integer"},
+        {"expires_at", "time"},
+        {"parked_until", "time", kMaybe}}},
+      {"Offer",
+       "To whom an item is offered alone, until when.",
+       {{"to", "string"}, {"until", "time"}, {"message_id", "string", kMaybe}}},
+      {"Totals",
+       "Over all sessions of an item.",
+       {{"sessions", "integer"}, {"attempts", "integer"}, {"calls", "integer"}}},
+      {"Work",
+       "A work item.",
+       {{"id", "string"},
+        {"title", "string"},
+        {"text", "string", kMaybe},
+        {"phase", "string"},
+        {"priority", "integer"},
+        {"state", "string", true, "waiting, held, parked, blocked, with_ci, completed or aborted"},
+        {"waiting_since", "time"},
+        {"created_at", "time"},
+        {"changed_at", "time"},
+        {"created_by", "string"},
+        {"fence", "integer"},
+        {"lease", "Lease", kMaybe},
+        {"depends_on", "[]string", kMaybe},
+        {"open_dependencies", "[]string", kMaybe, "those that are not COMPLETED yet"},
+        {"aborted", "boolean", kMaybe},
+        {"waits_for", "string", kMaybe},
+        {"question", "string", kMaybe},
+        {"answer", "string", kMaybe},
+        {"blocked_in", "string", kMaybe},
+        {"blocked_because", "string", kMaybe},
+        {"attempts", "integer"},
+        {"implementer", "string", kMaybe},
+        {"pr_url", "string", kMaybe},
+        {"repository", "string", kMaybe, "`owner/name` of pr_url"},
+        {"pr_number", "integer", kMaybe},
+        {"evidence_bundle_ref", "string", kMaybe},
+        {"head_sha", "string", kMaybe},
+        {"checks", "strings", kMaybe, "conclusions of CI, by check"},
+        {"checks_sha", "string", kMaybe, "the commit they are about"},
+        {"labels", "[]string", kMaybe},
+        {"offer", "Offer", kMaybe},
+        {"totals", "Totals"}}},
+      {"WorkAnswer", "An item as it is now.", {{"work", "Work"}, {"receipt", "Receipt", kMaybe}}},
+      {"WorkList", "Items by id.", {{"items", "[]Work"}, {"next", "string", kMaybe, "what `after` takes for more"}}},
+      {"CiAnswer",
+       "What a report of CI did.",
+       {{"work", "Work", kMaybe},
+        {"ignored", "string", kMaybe, "why it changed nothing"},
+        {"receipt", "Receipt", kMaybe}}},
+      {"ClaimedSession",
+       "The session a claim opened. The token is the agent's for this session.",
+       {{"id", "string"},
+        {"token", "string"},
+        {"agent_id", "string"},
+        {"fence", "integer"},
+        {"lease_id", "string"},
+        {"expires_at", "time"},
+        {"role", "string"},
+        {"phase", "string"}}},
+      {"Claim",
+       "What was claimed; both null when there was nothing to claim.",
+       {{"work", "Work?"}, {"session", "ClaimedSession?"}, {"context", "any", kMaybe}, {"receipt", "Receipt", kMaybe}}},
+      {"Session",
+       "A session, without its token.",
+       {{"id", "string"},
+        {"work_id", "string", kMaybe},
+        {"actor_id", "string"},
+        {"actor_kind", "string"},
+        {"agent_id", "string"},
+        {"role", "string"},
+        {"fence", "integer"},
+        {"state", "string", true, "open, paused, closed, killed or abandoned"},
+        {"ended_because", "string", kMaybe},
+        {"opened_at", "time"},
+        {"ended_at", "time", kMaybe},
+        {"plan_status", "string", kMaybe, "of its last agent-contract block"},
+        {"reports_in_a_row", "integer", kMaybe},
+        {"handoff_digest", "string", kMaybe},
+        {"lease_id", "string", kMaybe, "while it holds the item"},
+        {"expires_at", "time", kMaybe},
+        {"phase", "string", kMaybe}}},
+      {"SessionAnswer", "A session.", {{"session", "Session"}}},
+      {"Renewed", "Until when the lease lasts now.", {{"expires_at", "time"}, {"receipt", "Receipt", kMaybe}}},
+      {"HandoffSummary",
+       "What the document said.",
+       {{"id", "string"}, {"dialect", "string"}, {"mode", "string"}, {"outcome", "string"}}},
+      {"HandoffAnswer",
+       "A handoff that was accepted.",
+       {{"handoff", "HandoffSummary"},
+        {"attributed", "boolean", kMaybe, "of a UAIX packet: was it sent by whom it names?"},
+        {"work", "Work?", kMaybe},
+        {"next_phase", "string?", kMaybe},
+        {"warnings", "[]Diagnostic", kMaybe},
+        {"receipt", "Receipt", kMaybe}}},
+      {"ProcessRegistered", "It was recorded.", {{"session_id", "string"}, {"receipt", "Receipt", kMaybe}}},
+      {"ContextEntry",
+       "A section of the context, without its value.",
+       {{"section", "string"},
+        {"version", "integer"},
+        {"author", "string"},
+        {"labels", "[]string"},
+        {"changed_at", "time"},
+        {"session_id", "string", kMaybe},
+        {"work_id", "string", kMaybe}}},
+      {"ContextList", "All sections the caller may read.", {{"sections", "[]ContextEntry"}}},
+      {"ContextSection",
+       "A section of the context.",
+       {{"section", "string"},
+        {"version", "integer"},
+        {"value", "any"},
+        {"author", "string"},
+        {"labels", "[]string"},
+        {"changed_at", "time"},
+        {"session_id", "string", kMaybe},
+        {"work_id", "string", kMaybe}}},
+      {"ContextHistory", "Versions of a section, newest first.", {{"versions", "[]object"}}},
+      {"Token", "A token, without its text.", token_members()},
+      {"TokenMade", "A new token. Its text is shown this once.",
+       token_members({{"token", "string"}, {"receipt", "Receipt", kMaybe}})},
+      {"TokenRevoked", "A token that is not valid any more.", token_members({{"receipt", "Receipt", kMaybe}})},
+      {"TokenList", "Tokens, without their texts.", {{"tokens", "[]Token"}}},
+      {"WebhookAnswer", "moved, ignored or duplicate.", {{"result", "string"}}},
+      {"LedgerState", "The ledger.", {{"origin", "string"}, {"size", "integer"}}},
+      {"Status",
+       "The node and what it holds.",
+       {{"version", "string"},
+        {"store", "string"},
+        {"ledger", "LedgerState"},
+        {"uptime_seconds", "integer"},
+        {"work", "integers", true, "items by phase"},
+        {"sessions", "integers", true, "sessions by state"},
+        {"node", "object"},
+        {"exit_protocol", "boolean", true, "are exit signals acted on?"}}},
+      {"Health", "`ok`, or `stopping`.", {{"status", "string"}}},
+  };
+  return all;
+}
+
+json::Value shape_schemas() {
+  json::Value out = json::Value::object();
+  for (const Shape& shape : shapes()) {
+    json::Value schema = object_of("type", "object"), properties = json::Value::object(), always = json::Value::array();
+    schema.set("description", shape.says);
+    for (const ShapeMember& member : shape.members) {
+      json::Value described = schema_of_type(member.type);
+      if (!member.says.empty()) described.set("description", member.says);
+      properties.set(member.name, std::move(described));
+      if (member.always) always.push(member.name);
+    }
+    schema.set("properties", std::move(properties));
+    if (!always.elements().empty()) schema.set("required", std::move(always));
+    out.set(shape.name, std::move(schema));
+  }
+  return out;
+}
+
+}  // namespace baton::http_api

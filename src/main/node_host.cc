@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/node_host.h"
+
+#include <arpa/inet.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/input.h"
+#include "cli/render.h"
+#include "cli/stores.h"
+#include "net/process.h"
+#include "secrets/detector.h"
+#include "store/tables.h"
+#include "workspace/config.h"
+
+namespace baton::main {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr unsigned kServerThreadsMax = 4;  // requests are small, and the writer is one thread: more gain nothing
+
+// --- this machine and its user ------------------------------------------------------------------------------------------
+
+std::string boot_id() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id;
+}
+
+std::string user_name(std::int64_t uid) {
+  std::array<char, 16 << 10> buffer;
+  passwd entry = {}, *found = nullptr;
+  if (::getpwuid_r(static_cast<uid_t>(uid), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+    return found->pw_name;
+  return std::to_string(uid);
+}
+
+// What cannot be seen to its end is not known at all.
+std::optional<std::vector<runtime::Access::Process>> processes_above(std::int64_t pid) {
+  const net::Ancestry above = net::ancestry(pid);
+  if (!above.complete) return std::nullopt;
+  std::vector<runtime::Access::Process> out;
+  for (const net::ProcessId& process : above.processes) out.push_back({process.pid, process.start_ticks});
+  return out;
+}
+
+// --- the configuration --------------------------------------------------------------------------------------------------
+
+struct FoundConfig {
+  workspace::Config config;
+  std::string folder;  // where its secret files lie
+};
+
+// Only somebody who could change the node itself may have written what it reads.
+Result<void> check_owner(const std::string& file) {
+  struct stat status = {};
+  if (::stat(file.c_str(), &status) != 0) return {};  // reading it will say why
+  if (status.st_uid != ::geteuid() && status.st_uid != 0)
+    return failure_of(Code::NODE_CONFIG, "reading the configuration",
+                      {{"file", file}, {"problem", "belongs to another user"}});
+  if ((status.st_mode & S_IWOTH) != 0)
+    return failure_of(Code::NODE_CONFIG, "reading the configuration",
+                      {{"file", file}, {"problem", "can be written by anyone"}});
+  return {};
+}
+
+Result<FoundConfig> find_config(cli::World& world, const cli::ServeOptions& options, const cli::Location& location) {
+  std::string file = options.config;
+  std::error_code ignored;
+  if (file.empty() && location.kind == cli::LocationKind::Folder)
+    if (const fs::path usual = fs::path(location.text) / "config.yaml"; fs::exists(usual, ignored))
+      file = usual.string();
+  FoundConfig found;
+  std::string text;
+  if (!file.empty()) {
+    if (auto checked = check_owner(file); !checked) return tl::make_unexpected(checked.error());
+    auto read = cli::read_document(world, file, limits::kYamlBytesMax);
+    if (!read) return tl::make_unexpected(read.error());
+    text = std::move(*read);
+    found.folder = fs::absolute(file, ignored).parent_path().string();
+  } else if (location.kind == cli::LocationKind::Folder) {
+    found.folder = location.text;
+  }
+  auto read = workspace::read_config(text);
+  if (!read.diagnostics.empty())
+    world.print_error(cli::render_human(read.diagnostics, file, text, world.colour_errors));
+  if (has_errors(read.diagnostics))
+    return failure_of(Code::NODE_CONFIG, "reading the configuration", {{"file", file}, {"problem", "does not hold"}});
+  found.config = std::move(read.config);
+  // The node's own environment, never a client's.
+  const auto flag = world.environment("AGENT_EXIT_PROTOCOL_ENABLED");
+  workspace::apply_flag(found.config, flag ? flag->c_str() : nullptr);
+  return found;
+}
+
+// Those the configuration names and the ledger does not have yet.
+Result<void> add_witnesses(store::Store& store, runtime::Ledger& ledger, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return {};
+  std::vector<std::string> present;
+  {
+    const auto reader = store.reader();
+    if (!reader) return tl::make_unexpected(reader.error());
+    auto read = (*reader)->find({.table = store::tables::kLedgerWitnesses}, [&](const store::Row& row) {
+      present.push_back(std::get<std::string>(row[0]));
+      return true;
+    });
+    if (!read) return read;
+  }
+  for (const std::string& witness : wanted) {
+    if (std::find(present.begin(), present.end(), witness) != present.end()) continue;
+    if (const auto added = ledger.add_witness({"node", ledger::ActorKind::Node}, witness); !added)
+      return tl::make_unexpected(added.error());
+  }
+  return {};
+}
+
+// --- a request without a socket -----------------------------------------------------------------------------------------
+
+// Waits in the calling thread for what the API answers.
+class LocalExchange final : public net::Exchange {
+ public:
+  // What both ends hold: the one that asks may have stopped waiting when the answer comes.
+  struct Answered {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::optional<net::ServerResponse> response;
+    std::function<void()> on_gone;
+
+    void set(net::ServerResponse given) {
+      const std::lock_guard lock(mutex);
+      if (!response) response = std::move(given);
+      wake.notify_all();
+    }
+  };
+
+  LocalExchange(net::ServerRequest request, std::shared_ptr<Answered> answered)
+      : request_(std::move(request)), answered_(std::move(answered)) {}
+  ~LocalExchange() override {
+    answered_->set(http_api::problem(500, "HTTP_UNANSWERED", "the request was not answered"));
+  }
+
+  const net::ServerRequest& request() const override { return request_; }
+  void respond(net::ServerResponse response) override { answered_->set(std::move(response)); }
+  std::shared_ptr<net::EventStream> stream(std::vector<net::Header>) override {
+    answered_->set(http_api::problem(503, "NODE_NEEDED", "events need a node that runs"));
+    return std::make_shared<NoStream>();
+  }
+  void on_gone(std::function<void()> call) override {
+    const std::lock_guard lock(answered_->mutex);
+    answered_->on_gone = std::move(call);
+  }
+
+ private:
+  class NoStream final : public net::EventStream {
+   public:
+    bool send(std::shared_ptr<const std::string>) override { return false; }
+    void close() override {}
+    void on_closed(std::function<void()> call) override { call(); }
+  };
+
+  const net::ServerRequest request_;
+  const std::shared_ptr<Answered> answered_;
+};
+
+net::ServerRequest local_request(const net::HttpRequest& request) {
+  net::ServerRequest out;
+  out.method = request.method;
+  std::string_view rest = request.url;
+  if (const std::size_t scheme = rest.find("://"); scheme != std::string_view::npos) rest.remove_prefix(scheme + 3);
+  rest = rest.find('/') == std::string_view::npos ? "/" : rest.substr(rest.find('/'));
+  const std::size_t mark = rest.find('?');
+  out.path = rest.substr(0, mark);
+  if (mark != std::string_view::npos) out.query = rest.substr(mark + 1);
+  out.headers = request.headers;
+  if (!request.body.empty()) out.headers.push_back({"Content-Type", request.content_type});
+  out.body = request.body;
+  out.peer = {.local = true, .pid = ::getpid(), .uid = ::getuid(), .address = {}};
+  return out;
+}
+
+}  // namespace
+
+// --- addresses ----------------------------------------------------------------------------------------------------------
+
+std::optional<net::ListenAddress> parse_listen(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string_view host = text.substr(0, colon), port = text.substr(colon + 1);
+  const bool in_brackets = host.starts_with('[') && host.ends_with(']');
+  if (in_brackets) host = host.substr(1, host.size() - 2);
+  if (host.empty() || (!in_brackets && host.find(':') != std::string_view::npos)) return std::nullopt;
+  net::ListenAddress out{.host = std::string(host)};
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
+  if (error != std::errc() || end != port.data() + port.size()) return std::nullopt;
+  return out;
+}
+
+bool is_loopback(std::string_view host) {
+  if (host == "localhost") return true;
+  const std::string text(host);
+  in_addr four = {};
+  if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+  in6_addr six = {};
+  return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+// --- NodeHost -----------------------------------------------------------------------------------------------------------
+
+// In the order they are made; each is gone before what it uses.
+struct NodeHost::Inside {
+  Inside(cli::World& given_world, cli::ServeOptions given_options, http_api::Log given_log)
+      : world(given_world), options(std::move(given_options)), log(std::move(given_log)) {}
+
+  cli::World& world;
+  const cli::ServeOptions options;
+  const http_api::Log log;
+  cli::Location location = {};
+  cli::OpenLedger open;
+  workspace::Config config;
+  std::string config_folder;
+  std::unique_ptr<runtime::UseCases> cases;
+  std::unique_ptr<runtime::Access> access;
+  std::unique_ptr<runtime::Node> node;
+  std::unique_ptr<http_api::Api> api;
+  std::unique_ptr<net::HttpServer> server;
+  std::string socket;
+  bool closed = false;
+};
+
+NodeHost::NodeHost(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+NodeHost::~NodeHost() { close(milliseconds(0)); }
+
+Result<std::unique_ptr<NodeHost>> NodeHost::prepare(const Given& given, bool create) {
+  auto inside = std::make_unique<Inside>(given.world, given.options, given.log);
+  Inside& in = *inside;
+  in.location = cli::locate_store(in.world, in.options.store);
+  // The configuration first: it can be wrong without anybody being disturbed.
+  auto config = find_config(in.world, in.options, in.location);
+  if (!config) return tl::make_unexpected(config.error());
+  in.config = std::move(config->config);
+  in.config_folder = std::move(config->folder);
+  auto open = cli::open_to_write(in.world, {.store = in.options.store, .keys = in.options.keys}, create);
+  if (!open) return tl::make_unexpected(open.error());
+  in.open = std::move(*open);
+  in.cases =
+      std::make_unique<runtime::UseCases>(*in.open.store, *in.open.ledger, in.world.clock, in.world.random, in.config);
+  std::unique_ptr<NodeHost> host(new NodeHost(std::move(inside)));
+  if (given.refuse_agents)
+    if (auto may = host->need_no_agent(); !may) return tl::make_unexpected(may.error());
+  return host;
+}
+
+Result<void> NodeHost::need_no_agent() const {
+  const auto refuse = [](std::string_view problem) {
+    return failure_of(Code::NODE_IN_PROCESS, "opening the store", {{"problem", problem}});
+  };
+  if (inside_->world.environment("BATON_SESSION_TOKEN"))
+    return refuse("it carries a session's token, so it is an agent's");
+  auto processes = inside_->cases->all_processes();
+  if (!processes) return tl::make_unexpected(processes.error());
+  const std::string boot = boot_id();
+  std::erase_if(*processes, [&](const runtime::ProcessMark& mark) { return mark.boot_id != boot; });
+  if (processes->empty()) return {};
+  const auto above = processes_above(::getpid());
+  if (!above) return refuse("it cannot be told whether it descends from an agent that is supervised");
+  for (const runtime::ProcessMark& mark : *processes)
+    for (const runtime::Access::Process& process : *above)
+      if (process.pid == mark.pid && process.started == mark.started)
+        return refuse("it descends from an agent that is supervised");
+  return {};
+}
+
+Result<void> NodeHost::start(const Given& given) {
+  Inside& in = *inside_;
+  if (auto added = add_witnesses(*in.open.store, *in.open.ledger, in.config.witnesses); !added) return added;
+  const std::string boot = boot_id();
+  in.access = std::make_unique<runtime::Access>(*in.cases, in.world.clock, static_cast<std::int64_t>(::geteuid()), boot,
+                                                processes_above, user_name);
+  runtime::Node::Options options{.config_folder = in.config_folder, .version = BATON_VERSION};
+  options.log = [log = in.log, &clock = in.world.clock](std::string_view text) {
+    json::Value line = json::Value::object();
+    line.set("time", format_time(clock.now()));
+    line.set("level", "warning");
+    line.set("event", "node");
+    line.set("problem", secrets::redact(text));
+    if (log) log(line);
+  };
+  auto node = runtime::Node::start(*in.open.store, *in.open.ledger, in.world.clock, *in.cases, *in.access, in.config,
+                                   std::move(options));
+  if (!node) return tl::make_unexpected(node.error());
+  in.node = std::move(*node);
+  in.api = std::make_unique<http_api::Api>(http_api::Surroundings{
+      .store = *in.open.store,
+      .ledger = *in.open.ledger,
+      .cases = *in.cases,
+      .access = *in.access,
+      .node = *in.node,
+      .clock = in.world.clock,
+      .log = in.log,
+      .version = BATON_VERSION,
+      .started_by_client = in.options.started_by_client,
+      .stop = given.stop,
+      .server_figures = [&in] { return in.server ? in.server->figures() : net::ServerFigures{}; },
+      .boot_id = boot,
+      .log_all = in.world.environment("BATON_LOG").value_or("") == "debug"});
+  return {};
+}
+
+Result<std::unique_ptr<NodeHost>> NodeHost::open(const Given& given) {
+  auto host = prepare(given, false);
+  if (!host) return host;
+  if (auto started = (*host)->start(given); !started) return tl::make_unexpected(started.error());
+  return host;
+}
+
+Result<std::unique_ptr<NodeHost>> NodeHost::create(const Given& given) { return prepare(given, true); }
+
+Result<std::string> NodeHost::create_first_operator(std::string actor) {
+  Inside& in = *inside_;
+  const auto tokens = in.cases->all_tokens();
+  if (!tokens) return tl::make_unexpected(tokens.error());
+  // Also one that was revoked: whoever could do without would only have to see to it that there is none.
+  if (std::any_of(tokens->begin(), tokens->end(),
+                  [](const runtime::Token& token) { return token.kind == work::ActorKind::Operator; }))
+    return failure_of(Code::ACCESS_OPERATOR_EXISTS, "making the first operator's token");
+  runtime::Mutation by;
+  by.caller.actor = {.id = "node", .kind = work::ActorKind::Node};
+  runtime::TokenRequest wanted;
+  wanted.actor_id = std::move(actor);
+  wanted.kind = work::ActorKind::Operator;
+  wanted.note = "made by `baton init`";
+  std::promise<Result<runtime::Answer>> promise;
+  in.cases->create_token(by, std::move(wanted),
+                         [&](Result<runtime::Answer> answer) { promise.set_value(std::move(answer)); });
+  const Result<runtime::Answer> answer = promise.get_future().get();
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (!answer->refused.empty())
+    return tl::make_unexpected(Failure{"making the first operator's token", answer->refused.front().message,
+                                       info(answer->refused.front().code).name});
+  const json::Value* text = answer->body.find("token");
+  if (text == nullptr || !text->is_string())
+    return failure("making the first operator's token", "the answer holds none");
+  return text->string();
+}
+
+Result<void> NodeHost::listen() {
+  Inside& in = *inside_;
+  constexpr const char* kDoing = "starting the node";
+  net::ServerOptions server;
+  std::error_code ignored;
+  if (!in.options.socket.empty()) in.socket = fs::absolute(in.options.socket, ignored).string();
+  else if (in.location.kind == cli::LocationKind::Folder)
+    in.socket = (fs::absolute(in.location.text, ignored) / "node.sock").lexically_normal().string();
+  if (in.socket.empty() && in.options.listen.empty())
+    return failure(kDoing, "nobody could reach it: name a socket with --socket, or an address with --listen");
+  server.unix_path = in.socket;
+
+  const auto tokens = in.cases->all_tokens();
+  if (!tokens) return tl::make_unexpected(tokens.error());
+  const Time now = in.world.clock.now();
+  const bool has_token = std::any_of(tokens->begin(), tokens->end(), [&](const runtime::Token& token) {
+    return !token.revoked_at && (!token.expires_at || *token.expires_at > now);
+  });
+  const bool has_certificate = !in.options.certificate.empty() && !in.options.key.empty();
+  for (const std::string& text : in.options.listen) {
+    const auto address = parse_listen(text);
+    if (!address)
+      return failure(kDoing,
+                     "--listen takes an address and a port such as 127.0.0.1:7070, not `" + printable(text, 80) + "`");
+    if (!is_loopback(address->host) && !(has_certificate && has_token))
+      return failure_of(
+          Code::NODE_LISTEN_OPEN, kDoing,
+          {{"address", text}, {"problem", has_certificate ? "no token is valid" : "there is no TLS certificate"}});
+    server.listen.push_back(*address);
+  }
+  server.certificate_file = in.options.certificate;
+  server.key_file = in.options.key;
+  server.hosts = in.options.hosts;
+  const workspace::NodeLimits& limits = in.config.limits;
+  server.limits.header_bytes = limits.header_bytes;
+  server.limits.body_bytes = limits.body_bytes;
+  server.limits.connections = limits.connections;
+  server.limits.streams = limits.event_streams;
+  server.limits.read_time = std::chrono::seconds(limits.read_seconds);
+  server.limits.idle_time = std::chrono::seconds(limits.idle_seconds);
+  server.threads = std::clamp(std::thread::hardware_concurrency(), 1u, kServerThreadsMax);
+  auto started = net::start_http_server(
+      server, [api = in.api.get()](std::shared_ptr<net::Exchange> exchange) { api->handle(std::move(exchange)); },
+      http_api::problem);
+  if (!started) return tl::make_unexpected(started.error());
+  in.server = std::move(*started);
+  return {};
+}
+
+std::vector<std::string> NodeHost::addresses() const {
+  std::vector<std::string> out;
+  if (!inside_->socket.empty()) out.push_back("unix:" + inside_->socket);
+  const std::string scheme = inside_->options.certificate.empty() ? "http://" : "https://";
+  if (inside_->server)
+    for (const std::string& address : inside_->server->addresses())
+      if (!address.starts_with('/') && !address.starts_with("unix:")) out.push_back(scheme + address);
+  return out;
+}
+
+bool NodeHost::is_busy() const {
+  const Inside& in = *inside_;
+  return in.api->busy() > 0 || (in.server && in.server->figures().connections_open > 0);
+}
+
+std::uint64_t NodeHost::requests() const { return inside_->server ? inside_->server->figures().requests_total : 0; }
+
+Result<net::HttpAnswer> NodeHost::ask(const net::HttpRequest& request) {
+  const auto answered = std::make_shared<LocalExchange::Answered>();
+  inside_->api->handle(std::make_shared<LocalExchange>(local_request(request), answered));
+  std::unique_lock lock(answered->mutex);
+  if (!answered->wake.wait_for(lock, request.timeout, [&] { return answered->response.has_value(); })) {
+    const auto gone = std::exchange(answered->on_gone, nullptr);
+    lock.unlock();
+    if (gone) gone();
+    return failure_of(Code::HTTP_TIMEOUT, "asking the node in this process", {{"problem", "took too long"}});
+  }
+  net::ServerResponse& response = *answered->response;
+  net::HttpAnswer out{.status = response.status,
+                      .body = std::move(response.body),
+                      .content_type = response.content_type,
+                      .headers = std::move(response.headers)};
+  out.headers.push_back({"Content-Type", response.content_type});
+  return out;
+}
+
+void NodeHost::close(milliseconds grace) {
+  Inside& in = *inside_;
+  if (std::exchange(in.closed, true)) return;
+  // Those who wait are answered while there is still somebody to carry it to them.
+  if (in.node) in.node->stop();
+  if (in.api) in.api->close_streams();
+  if (in.server) in.server->stop(grace);
+  in.server.reset();
+  in.api.reset();
+  // What was asked for before the end is written before the end: whoever comes last has everyone before him.
+  if (in.open.ledger) static_cast<void>(in.open.ledger->writer().run([](runtime::Unit&) { return Result<void>(); }));
+  in.node.reset();
+  in.access.reset();
+  in.cases.reset();
+  if (in.open.ledger)
+    for (const std::string& trouble : in.open.ledger->settle_witnesses())
+      in.world.print_error("warning: " + trouble + "\n");
+}
+
+}  // namespace baton::main
