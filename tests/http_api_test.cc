@@ -908,7 +908,7 @@ TEST(HttpApiEvents, FromNowOn) {
   served.create();
   std::vector<net::SseEvent> events;
   std::thread reader([&] { events = events_of(served, "/v1/events?type=work.created", 1); });
-  EXPECT_TRUE(eventually([&] { return served.api().busy() == 1; }));
+  EXPECT_TRUE(eventually([&] { return served.ask("GET", "/v1/status")["node"]["streams_open"].number_text() == "1"; }));
   const std::string id = served.create();
   reader.join();
   ASSERT_EQ(events.size(), 1u);

@@ -102,7 +102,7 @@ class Ears {
       ::close(ends[0]);
       ::signal(SIGINT, SIG_IGN);  // of the terminal's whole group: the parent ends this one
       ::signal(SIGTERM, SIG_DFL);
-      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != parent) ::_exit(0);
       listen(client, from, ends[1]);
     }
@@ -111,7 +111,7 @@ class Ears {
   }
   ~Ears() {
     if (process_ > 0) {
-      ::kill(process_, SIGTERM);
+      ::kill(process_, SIGKILL);  // it has nothing to put in order, and may not have got as far as minding a softer signal
       while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
       }
     }
