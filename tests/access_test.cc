@@ -345,7 +345,34 @@ TEST_F(AccessTest, who_cannot_be_traced_loses_what_only_people_and_ci_have) {
   }
   const auto plain = access_.identify(local(kNoSuchProcess));
   ASSERT_TRUE(plain);
-  EXPECT_FALSE(plain->supervised);
+  EXPECT_TRUE(plain->supervised) << "who cannot be traced may be anybody's child: it does not stop a node";
+}
+
+// Without its token an agent under supervision is still that agent, so that it cannot review what it made.
+TEST_F(AccessTest, below_a_supervised_agent_one_is_that_agent) {
+  const Made session = open_session();
+  Mutation registering = by("bob");
+  registering.caller.session_id = session.id;
+  const auto done = answer_of([&](Answered answered) {
+    world_.cases->register_process(registering, session.id, {kBoot, 55, 1234}, std::move(answered));
+  });
+  ASSERT_TRUE(done && done->refused.empty());
+  ASSERT_TRUE(access_.load());
+  ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+  const auto own = access_.identify(tcp(session.text));
+  ASSERT_TRUE(own);
+  EXPECT_EQ(access_.identify(local(60))->actor.id, own->actor.id);
+}
+
+// A session's token alone is good for the session and for reading, whatever the token that claimed it was good for.
+TEST_F(AccessTest, a_sessions_token_stands_for_the_session_alone) {
+  const Made session = open_session();
+  const auto caller = access_.identify(tcp(session.text));
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(code_of(*caller, Action::Session), "");
+  EXPECT_EQ(code_of(*caller, Action::Read), "");
+  EXPECT_EQ(code_of(*caller, Action::Create), "ACCESS_SCOPE");
+  EXPECT_EQ(code_of(*caller, Action::Claim), "ACCESS_SCOPE");
 }
 
 TEST_F(AccessTest, processes_are_known_after_a_start) {

@@ -610,7 +610,7 @@ def the_board_lives(place):
     board.wait_for("q ends")
     need("\x1b[?1049h" in board.out, "on a page of its own")
     at = len(board.out)
-    place.run("work", "create", "Flood", "--phase", "REVIEW")
+    place.run("work", "create", "Flood", "--phase", "DRAFT")
     board.wait_for("W-2 Flood", at)
     board.type("q")
     need(board.finish() == 0, f"q ends it: {board.status}")

@@ -165,6 +165,11 @@ TEST(http_server, turns_away_who_comes_beyond_the_limit) {
 }
 
 TEST(http_server, outlives_a_lack_of_descriptors) {
+#ifdef __clang__
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "the sanitizers need descriptors themselves, and take the lack of them for a fault";
+#endif
+#endif
   Node node;
   std::vector<Raw> waiting;
   for (int i = 0; i < 20; ++i) waiting.push_back(Raw(Raw::unix_socket()));

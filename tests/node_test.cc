@@ -774,7 +774,7 @@ TEST_P(NodeTest, events_are_sent_in_order_and_signed) {
   EXPECT_TRUE(first.content_type.starts_with("application/json"));
   const FedEntry entry = entries().at(first.sequence - 1);
   EXPECT_EQ(first.body, R"({"sequence":)" + std::to_string(entry.sequence) + R"(,"stream":")" + entry.stream +
-                            R"(","type":"work.created","actor":{"id":"oscar","kind":"agent"},"time":")" +
+                            R"(","type":"work.created","actor":{"id":"oscar","kind":"operator"},"time":")" +
                             format_time({entry.time}) + R"(","payload":)" + entry.payload + "}");
   const std::size_t comma = first.signature.find(",v1=");
   ASSERT_NE(comma, std::string::npos);

@@ -75,7 +75,8 @@ class World {
     asked.title = "something to do";
     asked.phase = phase;
     asked.priority = priority;
-    const auto answer = answer_of([&](Answered done) { cases->create(by("oscar"), asked, std::move(done)); });
+    const auto answer = answer_of(
+        [&](Answered done) { cases->create(by("oscar", work::ActorKind::Operator), asked, std::move(done)); });
     EXPECT_TRUE(answer && answer->refused.empty());
     return answer ? member_of(*answer, "work", "id") : "";
   }

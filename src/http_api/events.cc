@@ -30,6 +30,7 @@ runtime::FedEntry fed(const store::EntryRow& row) {
 }  // namespace
 
 bool EventFilter::takes(std::string_view stream, std::string_view type) const {
+  if (hides_context && stream.starts_with("context/")) return false;
   return any_matches(streams, stream) && any_matches(types, type);
 }
 
@@ -98,7 +99,7 @@ void EventHub::close_streams() {
 void EventHub::attach(std::shared_ptr<net::EventStream> stream, EventFilter filter, std::uint64_t first) {
   auto listener = std::make_shared<Listener>();
   listener->stream = stream;
-  if (!filter.streams.empty() || !filter.types.empty())
+  if (!filter.streams.empty() || !filter.types.empty() || filter.hides_context)
     listener->filter = std::make_unique<const EventFilter>(std::move(filter));
   std::uint64_t id = 0;
   {

@@ -28,6 +28,7 @@ namespace baton::http_api {
 // What a stream wants to hear. Patterns may end in `*`; none: all.
 struct EventFilter {
   std::vector<std::string> streams, types;
+  bool hides_context = false;  // for an agent, where roles do not read all of it
   bool takes(std::string_view stream, std::string_view type) const;
 };
 

@@ -35,6 +35,10 @@ void follow_events(const AskedPtr& asked) {
   }
   const auto follow = [](const AskedPtr& by, std::uint64_t next) {
     EventFilter filter{by->query.texts("stream"), by->query.texts("type")};
+    const auto& roles = by->workings().around.cases.config().policy.roles;
+    const auto reads_all = [](const work::Role& role) { return role.reads("*"); };
+    filter.hides_context =
+        by->caller.actor.kind == work::ActorKind::Agent && !std::all_of(roles.begin(), roles.end(), reads_all);
     by->workings().events->attach(by->stream(), std::move(filter), next);
   };
   if (first) return follow(asked, *first);

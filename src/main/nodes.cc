@@ -127,6 +127,12 @@ std::string wait_for_end(const NodeHost& host, const Interrupts& interrupts, con
 
 // --- serve --------------------------------------------------------------------------------------------------------------
 
+// A node that a client started has the store's own configuration and socket: it does not matter who the client is. Whoever
+// chooses them is no agent.
+static bool is_as_clients_start_it(const cli::ServeOptions& options) {
+  return options.started_by_client && options.config.empty() && options.socket.empty() && options.listen.empty();
+}
+
 int RealNodes::serve(cli::World& world, const cli::ServeOptions& options) {
   ::umask(077);
   raise_descriptor_limit();
@@ -138,7 +144,8 @@ int RealNodes::serve(cli::World& world, const cli::ServeOptions& options) {
   auto host = NodeHost::open({.world = world,
                               .options = options,
                               .log = [&out](const json::Value& line) { out.write(line); },
-                              .stop = [&asked] { static_cast<void>(::eventfd_write(asked.get(), 1)); }});
+                              .stop = [&asked] { static_cast<void>(::eventfd_write(asked.get(), 1)); },
+                              .refuse_agents = !is_as_clients_start_it(options)});
   if (!host) return cli::could_not(world, host.error());
   if (auto listening = (*host)->listen(); !listening) return cli::could_not(world, listening.error());
 

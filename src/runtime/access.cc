@@ -98,7 +98,7 @@ Result<void> Access::load() {
     tokens_.insert_or_assign(std::move(id), std::move(token));
   }
   for (const ProcessMark& process : *processes)
-    if (process.boot_id == boot_id_) supervised_.emplace(process.pid, process.started);
+    if (process.boot_id == boot_id_) supervised_.insert_or_assign({process.pid, process.started}, process.session_id);
   return {};
 }
 
@@ -115,11 +115,11 @@ void Access::learn(std::string_view type, std::string_view payload) {
     const auto token = read_text(root, "token_id", id) ? tokens_.find(id) : tokens_.end();
     if (token != tokens_.end()) token->second.revoked_at = clock_.now();
   } else {
-    std::string boot_id;
+    std::string boot_id, session_id;
     std::int64_t pid = 0, started = 0;
     if (read_text(root, "boot_id", boot_id) && read_number(root, "pid", pid) && read_number(root, "started", started) &&
-        boot_id == boot_id_)
-      supervised_.emplace(pid, static_cast<std::uint64_t>(started));
+        read_text(root, "session_id", session_id) && boot_id == boot_id_)
+      supervised_.insert_or_assign({pid, static_cast<std::uint64_t>(started)}, session_id);
   }
 }
 
@@ -168,14 +168,17 @@ std::optional<work::Actor> Access::actor_of_session(const std::string& session_i
 }
 
 Access::Descent Access::descent_of(const Presented& presented) const {
-  if (!presented.local) return Descent::Free;
+  if (!presented.local) return {};
   const auto processes = ancestry_(presented.pid);
-  if (!processes || processes->empty()) return Descent::Unknown;
+  if (!processes || processes->empty()) return {Descent::Unknown};
   const std::lock_guard lock(mutex_);
   for (const Process& process : *processes)
-    if (supervised_.contains({process.pid, process.started})) return Descent::Supervised;
-  return Descent::Free;
+    if (const auto agent = supervised_.find({process.pid, process.started}); agent != supervised_.end())
+      return {Descent::Supervised, agent->second};
+  return {};
 }
+
+std::string Access::local_name(std::int64_t uid) const { return "local:" + user_name_(uid); }
 
 tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
   const auto refuse = [](Code code) { return tl::make_unexpected(report(code, {})); };
@@ -208,17 +211,19 @@ tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
   }
 
   const Descent descent = descent_of(presented);
-  // Whose ancestors cannot be found out may be anybody's child: a credential that an agent must not have counts for
-  // nothing then. Whoever is an agent anyway stays what it is.
-  const bool is_delicate = token && (token->kind == Operator || token->kind == Ci);
-  caller.supervised =
-      !caller.session_id.empty() || descent == Descent::Supervised || (descent == Descent::Unknown && is_delicate);
+  // Whose ancestors cannot be found out may be anybody's child.
+  caller.supervised = !caller.session_id.empty() || descent.kind != Descent::Free;
   if (token && (token->kind == Agent || !caller.supervised)) {
     caller.actor = {.id = token->actor_id, .kind = token->kind, .names = token->names};
   } else if (session_actor) {
     caller.actor = *session_actor;
+    // A session's token stands for that session, not for everything its actor may do.
+    if (!presented.local || caller.actor.id != local_name(presented.uid))
+      caller.scopes = {"read", "session", "register"};
   } else {
-    caller.actor = {.id = "local:" + user_name_(presented.uid), .kind = Agent};
+    // Below a supervised agent one is that agent, also without its token.
+    const auto agent = descent.session_id.empty() ? std::nullopt : actor_of_session(descent.session_id);
+    caller.actor = agent.value_or(work::Actor{.id = local_name(presented.uid), .kind = Agent});
   }
   return caller;
 }

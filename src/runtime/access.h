@@ -5,14 +5,16 @@
 // - A bearer token names an actor with a kind, scopes and an expiry. On TCP nothing else counts.
 // - On the unix socket the caller must be the node's own user (or root). Without a token it is an agent, `local:<user>`.
 // - A process that descends from a supervised agent, or that carries a session token, is an agent whatever else it presents:
-//   its operator's credential is worth nothing (ACCESS_SUPERVISED).
+//   its operator's credential is worth nothing (ACCESS_SUPERVISED). Without a token it is the agent of the session that the
+//   supervised process was registered for.
+// - A session's token alone is good for that session and for reading.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,16 +29,16 @@ namespace baton::runtime {
 
 // What can be asked of a node. One table (access.cc) says which kinds may, and the scope a token needs.
 enum class Action {
-  Read,          // list, show, events, context, status
+  Read,  // list, show, events, context, status
   Create,
   Claim,
-  Session,       // renew, release, hand off, end: by the session's own token
+  Session,  // renew, release, hand off, end: by the session's own token
   ReportCi,
   HandOffAsCi,
-  Operate,       // unblock, answer, abort
+  Operate,  // unblock, answer, abort
   Tokens,
-  Ledger,        // keys, witnesses, erasing, notes
-  Register,      // a process as supervised
+  Ledger,    // keys, witnesses, erasing, notes
+  Register,  // a process as supervised
   Stop,
 };
 std::string_view action_name(Action action);
@@ -65,7 +67,8 @@ class Access {
   using Ancestry = std::function<std::optional<std::vector<Process>>(std::int64_t pid)>;
   using UserName = std::function<std::string(std::int64_t uid)>;
 
-  Access(UseCases& cases, Clock& clock, std::int64_t own_uid, std::string boot_id, Ancestry ancestry, UserName user_name);
+  Access(UseCases& cases, Clock& clock, std::int64_t own_uid, std::string boot_id, Ancestry ancestry,
+         UserName user_name);
 
   // Reads all tokens and processes again (at start), or takes in what an entry says: from the feed, or from whoever has just
   // recorded it and wants it to count at once on this node.
@@ -79,12 +82,16 @@ class Access {
   std::optional<Diagnostic> check(const Caller& caller, Action action) const;
 
  private:
-  enum class Descent { Free, Supervised, Unknown };
+  struct Descent {
+    enum Kind { Free, Supervised, Unknown } kind = Free;
+    std::string session_id = {};  // of the agent above, when supervised
+  };
 
   std::optional<Token> find_token(std::string_view text);
   // Who opened a session; nothing when there is none or the store cannot say.
   std::optional<work::Actor> actor_of_session(const std::string& session_id);
   Descent descent_of(const Presented& presented) const;
+  std::string local_name(std::int64_t uid) const;
 
   UseCases& cases_;
   Clock& clock_;
@@ -94,7 +101,7 @@ class Access {
   const UserName user_name_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Token> tokens_;
-  std::set<std::pair<std::int64_t, std::uint64_t>> supervised_;  // of this boot
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::string> supervised_;  // of this boot: the session
   std::unordered_map<std::string, std::string> session_actors_;  // the actor's id by session: it never changes
   std::optional<std::int64_t> reloaded_at_;                      // when load() was last called for an unknown token
 };

@@ -49,15 +49,15 @@ Result<void> fold_answered(const Event& event, json::Node payload, store::Transa
 }
 
 Result<void> fold_forgotten(const Event& event, json::Node payload, store::Transaction& transaction) {
-  if (!payload["answers"].is_object() || !payload["messages"].is_object() || !payload["deliveries"].is_array())
+  if (!payload["answers"].is_array() || !payload["messages"].is_array() || !payload["deliveries"].is_array())
     return malformed(event, "answers, messages and deliveries");
   for (const auto& [member, table] : {std::pair{"answers", &tables::kAnswers}, {"messages", &tables::kUaixMessages}})
-    for (const json::Member& owner : payload[member].members())
-      for (const json::Node key : owner.value.elements()) {
-        if (!key.is_string()) return malformed(event, "keys that are text");
-        auto erased = transaction.erase(*table, {std::string(key.string()), std::string(owner.name())});
-        if (!erased) return erased;
-      }
+    for (const json::Node pair : payload[member].elements()) {
+      const json::Node key = pair.element(0), owner = pair.element(1);
+      if (!key.is_string() || !owner.is_string()) return malformed(event, "keys that are text");
+      auto erased = transaction.erase(*table, {std::string(key.string()), std::string(owner.string())});
+      if (!erased) return erased;
+    }
   for (const json::Node id : payload["deliveries"].elements()) {
     if (!id.is_string()) return malformed(event, "deliveries that are text");
     if (auto erased = transaction.erase(tables::kDeliveries, {std::string(id.string())}); !erased) return erased;

@@ -69,7 +69,8 @@ Result<void> fold_work_event(const Event& event, json::Node payload, store::Tran
     item = std::move(*read);
   }
   const work::SessionNames names = work::sessions_of(payload);
-  const auto session = session_of(transaction, names.session);
+  // A claim makes its session: there is none to ask for, and if there were, the insertion would not pass.
+  const auto session = session_of(transaction, event.type == work::kClaimed ? std::string() : names.session);
   if (!session) return tl::make_unexpected(session.error());
   const auto superseded = session_of(transaction, names.superseded);
   if (!superseded) return tl::make_unexpected(superseded.error());

@@ -34,12 +34,17 @@ struct Waited {
   std::optional<Result<Answer>> answer;
 };
 
-std::uint64_t settled_in(const Answer& answer) {
-  const json::Value* settled = answer.body.find("settled");
-  if (settled == nullptr || settled->kind() != json::Kind::Number) return 0;
-  std::uint64_t out = 0;
-  for (const char digit : settled->number_text()) out = out * 10 + static_cast<std::uint64_t>(digit - '0');
-  return out;
+// How much a sweep found to do.
+std::uint64_t done_in(const Answer& answer) {
+  std::uint64_t sum = 0;
+  for (const std::string_view member : {"settled", "forgotten"}) {
+    const json::Value* number = answer.body.find(member);
+    if (number == nullptr || number->kind() != json::Kind::Number) continue;
+    std::uint64_t one = 0;
+    for (const char digit : number->number_text()) one = one * 10 + static_cast<std::uint64_t>(digit - '0');
+    sum += one;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -156,7 +161,7 @@ Result<std::uint64_t> Sweeper::sweep_once() {
   std::unique_lock lock(waited->mutex);
   waited->came.wait(lock, [&] { return waited->answer.has_value(); });
   if (!*waited->answer) return tl::make_unexpected(waited->answer->error());
-  return settled_in(**waited->answer);
+  return done_in(**waited->answer);
 }
 
 }  // namespace baton::runtime

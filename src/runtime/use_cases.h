@@ -37,10 +37,10 @@ namespace baton::runtime {
 // Who calls, as the edge found out (runtime/access.h).
 struct Caller {
   work::Actor actor;
-  std::string token_id = {};              // empty: none was presented
+  std::string token_id = {};  // empty: none was presented
   std::vector<std::string> scopes = {"*"};
-  std::string session_id = {};            // of a session token that was presented and is right; else empty
-  bool supervised = false;                // descends from a supervised agent, or carries a session token
+  std::string session_id = {};  // of a session token that was presented and is right; else empty
+  bool supervised = false;      // descends from a supervised agent, or carries a session token
 };
 
 struct Mutation {
@@ -50,19 +50,19 @@ struct Mutation {
 };
 
 struct Answer {
-  std::vector<Diagnostic> refused = {};         // not empty: nothing was done, and `body` says nothing
-  json::Value body = json::Value::object();     // what the caller is told: docs/reference/http-api.md
+  std::vector<Diagnostic> refused = {};              // not empty: nothing was done, and `body` says nothing
+  json::Value body = json::Value::object();          // what the caller is told: docs/reference/http-api.md
   std::optional<Acknowledgement::Place> entry = {};  // the entry that records it; nothing when nothing was recorded
-  bool replayed = false;                        // the first answer to an idempotency key, again
-  bool created = false;                         // something new has an address
+  bool replayed = false;                             // the first answer to an idempotency key, again
+  bool created = false;                              // something new has an address
 };
 using Answered = std::function<void(Result<Answer>)>;
 
 struct ClaimRequest {
-  std::string work_id = {};               // empty: the next of these phases
-  std::vector<work::Phase> phases = {};   // empty: all that the role takes
-  std::string role = {};                  // empty: whatever role the phase has
-  std::int64_t ttl = 0;                   // nanoseconds; 0: the policy's
+  std::string work_id = {};              // empty: the next of these phases
+  std::vector<work::Phase> phases = {};  // empty: all that the role takes
+  std::string role = {};                 // empty: whatever role the phase has
+  std::int64_t ttl = 0;                  // nanoseconds; 0: the policy's
 };
 
 enum class SessionEnd { Abandoned, Failed };
@@ -83,13 +83,14 @@ struct CiDelivery {
   std::string action, repository;            // "completed"; "owner/name"
   std::vector<std::uint64_t> pull_requests;  // numbers
   std::string name, conclusion, commit;
-  std::optional<Time> at;                    // when it happened, by the sender
+  std::optional<Time> at;  // when it happened, by the sender
 };
 
 struct ProcessMark {
   std::string boot_id;
   std::int64_t pid = 0;
-  std::uint64_t started = 0;  // clock ticks after boot
+  std::uint64_t started = 0;    // clock ticks after boot
+  std::string session_id = {};  // whose agent it is
 };
 
 // A token somebody presented, and what is known of it. The text is `baton_<kind letter>_<32 hex: id>_<43 base64url: secret>`; the store
@@ -154,7 +155,7 @@ class UseCases {
   Result<std::optional<json::Value>> show_context(const Caller& caller, std::string_view section);
   Result<json::Value> context_history(const Caller& caller, std::string_view section, std::size_t limit);
   Result<json::Value> list_tokens();
-  Result<std::vector<Token>> all_tokens();          // for runtime/access.h
+  Result<std::vector<Token>> all_tokens();           // for runtime/access.h
   Result<std::vector<ProcessMark>> all_processes();  // the same
   Result<json::Value> counts();                      // items by phase, sessions by state: for status and metrics
 

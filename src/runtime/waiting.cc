@@ -367,7 +367,10 @@ void WaitingClaims::Queue::looked_in_vain(const WaiterPtr& waiter, Afterwards& a
     waiter->rechecks = 0;
     waiter->tried.insert(waiter->key);
   }
-  if (waiter->rechecks < rechecks_.size()) look_again_after(*waiter, rechecks_[waiter->rechecks++]);
+  if (!rechecks_.empty()) {
+    look_again_after(*waiter, rechecks_[std::min(waiter->rechecks, rechecks_.size() - 1)]);
+    ++waiter->rechecks;
+  }
   pass_on(*waiter);
 }
 

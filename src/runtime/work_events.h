@@ -33,7 +33,7 @@ inline constexpr std::string_view kTokenCreated = "token.created";
 inline constexpr std::string_view kTokenRevoked = "token.revoked";
 
 // On `api`. Answered: actor_id, key (hashed), request_sha256, answer (without secrets), expires_at, at.
-// Forgotten: answers ({actor_id: [key]}), deliveries[] (hashed), messages ({source_id: [message_id]}), at.
+// Forgotten: answers ([[key, actor_id]]), deliveries[] (hashed), messages ([[message_id, source_id]]), at.
 inline constexpr std::string_view kApiAnswered = "api.answered";
 inline constexpr std::string_view kApiForgotten = "api.forgotten";
 

@@ -149,7 +149,7 @@ Result<void> Unit::record(std::shared_ptr<const ledger::Draft> draft) {
     if (auto begun = write_begins(); !begun) return begun;
     const Event event{draft->stream, draft->type, draft->actor.id, ledger::actor_kind_name(draft->actor.kind),
                       draft->payload};
-    if (auto folded = fold(event, rows_); !folded) return folded;
+    if (auto folded = fold(event, transaction_); !folded) return folded;
   }
   recorded_.drafts.push_back(std::move(draft));
   return {};
@@ -167,8 +167,8 @@ Result<void> Unit::keep(const ledger::Blob& blob) {
                       {{"problem", "holds content that was erased from this ledger"}});
   if (*there) return {};  // the same content is there once
   if (auto begun = write_begins(); !begun) return begun;
-  return rows_.insert(store::tables::kBlobs,
-                      {blob.sha256, blob.bytes, blob.key.empty() ? store::Value() : store::Value(blob.key)});
+  return transaction_.insert(store::tables::kBlobs,
+                             {blob.sha256, blob.bytes, blob.key.empty() ? store::Value() : store::Value(blob.key)});
 }
 
 Result<void> Unit::erase_content(std::string_view sha256) {
@@ -176,7 +176,7 @@ Result<void> Unit::erase_content(std::string_view sha256) {
   if (!there) return tl::make_unexpected(there.error());
   if (!*there) return failure("erasing a blob", "there is none with this hash");
   if (auto begun = write_begins(); !begun) return begun;
-  return rows_.update(store::tables::kBlobs, {std::string(sha256), {}, {}});
+  return transaction_.update(store::tables::kBlobs, {std::string(sha256), {}, {}});
 }
 
 // --- the writer ---------------------------------------------------------------------------------------------------------
@@ -201,11 +201,11 @@ Writer::~Writer() {
   thread_.join();
 }
 
-bool Writer::submit(UseCase use_case, Acknowledge acknowledge) {
+bool Writer::submit(UseCase use_case, Acknowledge acknowledge, std::vector<Read> reads) {
   {
     const std::lock_guard lock(mutex_);
     if (queue_.size() >= options_.queue_max) return false;
-    queue_.push_back({std::move(use_case), std::move(acknowledge)});
+    queue_.push_back({std::move(use_case), std::move(acknowledge), nullptr, std::move(reads)});
     if (!is_waited_for()) return true;
   }
   wake_.notify_one();
@@ -334,7 +334,11 @@ Writer::Attempt Writer::attempt(std::span<Job> jobs, std::vector<Result<Acknowle
 }
 
 // Each on what the ones before it left. A failure here is of the store, and of the whole transaction.
-Result<void> Writer::run_use_cases(std::span<Job> jobs, store::Transaction& transaction, std::span<Done> done) {
+Result<void> Writer::run_use_cases(std::span<Job> jobs, store::Transaction& inner, std::span<Done> done) {
+  RowCache transaction(inner, jobs.size());
+  std::vector<Read> reads;
+  for (const Job& job : jobs) reads.insert(reads.end(), job.reads.begin(), job.reads.end());
+  if (auto fetched = transaction.fetch(reads); !fetched) return fetched;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Recorded& recorded = done[i].recorded;
     Result<void>& outcome = done[i].outcome;

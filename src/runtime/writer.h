@@ -64,16 +64,15 @@ struct Recorded {
 // One use case's view of the transaction.
 class Unit {
  public:
-  Unit(store::Transaction& transaction, Recorded& recorded)
-      : transaction_(transaction), rows_(transaction), recorded_(recorded) {}
+  Unit(RowCache& transaction, Recorded& recorded) : transaction_(transaction), recorded_(recorded) {}
 
   // The store's clock. Constant in a transaction.
   Result<Time> now() { return transaction_.now(); }
   Result<std::optional<store::Row>> get(const store::Table& table, const store::Row& key) {
-    return noted(rows_.get(table, key));
+    return noted(transaction_.get(table, key));
   }
   Result<void> find(const store::Query& query, store::Lock lock, const store::TakeRow& take) {
-    return noted(rows_.find(query, lock, take));
+    return noted(transaction_.find(query, lock, take));
   }
 
   // Records: the payload is redacted and checked (ledger/redaction.h), the tables follow at once, the entry gets its place
@@ -99,8 +98,7 @@ class Unit {
   Result<void> write_begins();
   Result<void> record(std::shared_ptr<const ledger::Draft> draft);
 
-  store::Transaction& transaction_;
-  RowCache rows_;  // over the same transaction: what was read or written once is not asked for again
+  RowCache& transaction_;  // the batch's: what was read or written once is not asked for again
   Recorded& recorded_;
   bool store_failed_ = false;
   bool has_savepoint_ = false;  // made at the first write: most use cases only append, and an entry is only a draft yet
@@ -143,7 +141,8 @@ class Writer {
 
   // Queues a use case; `acknowledge` is called once, by the thread that commits, after the durable commit or with the failure.
   // False, and nothing is called, when the queue is full.
-  bool submit(UseCase use_case, Acknowledge acknowledge);
+  // `reads` are rows that it will want, if that is known: those of a whole batch are asked for at once.
+  bool submit(UseCase use_case, Acknowledge acknowledge, std::vector<Read> reads = {});
 
   // Runs it or queues it, and waits. STORE_BUSY when the queue is full.
   Result<Acknowledgement> run(UseCase use_case);
@@ -159,6 +158,7 @@ class Writer {
     UseCase use_case;
     Acknowledge acknowledge;
     std::shared_ptr<ledger::SigningKey> successor = nullptr;
+    std::vector<Read> reads = {};
   };
   // What becomes of a use case in a transaction.
   struct Done {
@@ -177,7 +177,7 @@ class Writer {
     bool may_be_committed = false;  // the commit failed, and whether it took effect could not be found out
   };
   Attempt attempt(std::span<Job> jobs, std::vector<Result<Acknowledgement>>& results);
-  Result<void> run_use_cases(std::span<Job> jobs, store::Transaction& transaction, std::span<Done> done);
+  Result<void> run_use_cases(std::span<Job> jobs, store::Transaction& inner, std::span<Done> done);
   Result<void> need_admitted_key(store::Transaction& transaction);
   Attempt place(store::Transaction& transaction, std::span<Done> done, const ledger::SigningKey* successor,
                 std::int64_t steady, std::vector<Result<Acknowledgement>>& results);

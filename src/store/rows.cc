@@ -120,4 +120,14 @@ Head empty_head() {
   return head;
 }
 
+Result<std::vector<std::optional<Row>>> Transaction::get_all(const Table& table, std::span<const Row> keys) {
+  std::vector<std::optional<Row>> rows;
+  for (const Row& key : keys) {
+    auto row = get(table, key);
+    if (!row) return tl::make_unexpected(row.error());
+    rows.push_back(std::move(*row));
+  }
+  return rows;
+}
+
 }  // namespace baton::store

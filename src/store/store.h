@@ -134,6 +134,8 @@ class Transaction {
 
   // Locked as by Lock::Wait.
   virtual Result<std::optional<Row>> get(const Table& table, const Row& key) = 0;
+  // Several at once, in the order of the keys; where asking is a way to a server and back, in one of them.
+  virtual Result<std::vector<std::optional<Row>>> get_all(const Table& table, std::span<const Row> keys);
   virtual Result<void> find(const Query& query, Lock lock, const TakeRow& take) = 0;
 
   virtual Result<void> insert(const Table& table, const Row& row) = 0;  // STORE_CONFLICT when the key is there

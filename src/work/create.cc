@@ -120,6 +120,10 @@ Ruling create(const NewWork& asked, bool there, std::span<const std::optional<It
   Ruling ruling;
   if (!is_work_id(asked.id)) ruling.refused.push_back(report(Code::WORK_ID, place_named("/id"), {{"id", asked.id}}));
   for (const auto check : kFieldChecks) check(ruling.refused, asked);
+  // Past CI and review nobody gets by saying so.
+  if (actor.kind != ActorKind::Operator && is_before(Phase::Implementation, asked.phase) && !is_final(asked.phase))
+    ruling.refused.push_back(
+        bad_field("phase", "is one that only an operator lets an item begin in: CI and review lie before it"));
   if (there) ruling.refused.push_back(report(Code::WORK_EXISTS, place_named("/id"), {{"work", asked.id}}));
   check_dependencies(ruling.refused, asked, dependencies);
   if (!ruling.allowed()) return ruling;

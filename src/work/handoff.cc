@@ -44,6 +44,9 @@ Ruling exit(const Item& item, const Session& session, const Actor& actor, const 
   if (auto refused = check_lease(item, session, now, Code::EXIT_LEASE); !refused.empty()) return {refused, {}};
   const agent_exit::Verdict verdict = judge(item.phase, asked.phase_completed, asked.reason, actor.kind);
   if (!verdict.accepted()) return {verdict.diagnostics, {}};
+  // It asked a person, and nobody has answered: it may give up, but not go on as if it had not asked.
+  if (asked.reason == Reason::Completed && item.lease->parked_until)
+    return refuse(Code::LEASE_PARKED, {{"work", item.id}, {"waits_for", waits_for_name(item.waits_for)}});
   // Whoever brings the handoff (a supervisor may), the work was the session's actor's.
   return Happens(kCompleted, item, *item.lease, now)
       .with("event_id", asked.event_id)

@@ -60,6 +60,9 @@ std::optional<Diagnostic> check(const CiDelivery& delivery, Time now) {
   if (delivery.delivery_id.empty() || !fits(delivery.delivery_id))
     return wrong("delivery_id", "is missing or too long");
   if (delivery.repository.empty() || !fits(delivery.repository)) return wrong("repository", "is missing or too long");
+  if (!delivery.at &&
+      (delivery.kind == "workflow_run" || delivery.kind == "check_suite" || delivery.kind == "check_run"))
+    return wrong("at", "is missing: a report without a time could be sent again for ever");
   if (delivery.at && (now.nanoseconds - delivery.at->nanoseconds) / kNanosecondsPerSecond > kDeliveryAgeSecondsMax)
     return report(Code::CI_TOO_OLD, {}, {{"at", format_time(*delivery.at)}});
   return std::nullopt;

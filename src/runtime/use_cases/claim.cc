@@ -177,6 +177,8 @@ class Claiming {
     auto item = read_item(row);
     if (!item) return tl::make_unexpected(item.error());
     if (auto settled = act_.settle(*item); !settled) return settled;
+    // What is offered may be in a phase that was not asked for.
+    if (!asked_.phases.empty() && std::ranges::find(asked_.phases, item->phase) == asked_.phases.end()) return {};
     const work::Ruling ruling = work::claim(*item, claim_, act_.policy(), act_.now);
     if (ruling.allowed()) return take(std::move(*item), ruling);
     // What is refused for the item's sake may be allowed for the next; a lease of that length never is.
@@ -265,6 +267,7 @@ Result<void> dress_replay(const Engine& engine, store::Reader& reader, Answer& a
 
 void UseCases::claim(const Mutation& by, ClaimRequest asked, Answered done) {
   Engine& engine = *inside_;
+  std::vector<Read> reads = reads_of_item(asked.work_id);
   Wanted wanted{std::move(asked), mint_id("ses_", engine.random), mint_id("lease_", engine.random),
                 mint_id("a", engine.random)};
   engine.run(by,
@@ -272,9 +275,10 @@ void UseCases::claim(const Mutation& by, ClaimRequest asked, Answered done) {
                Claiming claiming(act, wanted);
                return wanted.asked.work_id.empty() ? claiming.next() : claiming.named();
              },
-             std::move(done), {.finish_replay = [&engine](store::Reader& reader, Answer& answer) {
-               return dress_replay(engine, reader, answer);
-             }});
+             std::move(done),
+             {.finish_replay = [&engine](store::Reader& reader,
+                                         Answer& answer) { return dress_replay(engine, reader, answer); },
+              .reads = std::move(reads)});
 }
 
 }  // namespace baton::runtime

@@ -60,6 +60,16 @@ Value kept(const Answer& answer, const EntryMark& mark) {
 
 // --- small things -------------------------------------------------------------------------------------------------------------
 
+std::vector<Read> reads_of_session(const std::string& session_id) {
+  if (!work::is_work_id(session_id)) return {};  // ids of sessions have that form too
+  return {{&tables::kSessions, {session_id}, &tables::kWorkItems, 1}};
+}
+
+std::vector<Read> reads_of_item(const std::string& work_id) {
+  if (!work::is_work_id(work_id)) return {};
+  return {{&tables::kWorkItems, {work_id}}};
+}
+
 std::string short_hash(std::string_view text) { return sha256_hex(text).substr(0, 32); }
 
 ledger::Actor ledger_actor(const work::Actor& actor) {
@@ -130,6 +140,9 @@ void Engine::run(const Mutation& by, Body body, Answered done, Manner manner) {
     return refuse(by, {report(Code::IDEMPOTENCY_KEY, {}, {{"max", max}})}, done);
   }
   const auto running = std::make_shared<Running>(Running{by, std::move(body), std::move(done), std::move(manner)});
+  std::vector<Read> reads = std::move(running->manner.reads);
+  if (!by.idempotency_key.empty())
+    reads.push_back({&tables::kAnswers, {short_hash(by.idempotency_key), by.caller.actor.id}});
   under_way_->fetch_add(1);
   const auto is_told = [under_way = under_way_] {
     if (under_way->fetch_sub(1) == 1) under_way->notify_all();
@@ -138,7 +151,8 @@ void Engine::run(const Mutation& by, Body body, Answered done, Manner manner) {
                                             [this, running, is_told](Result<Acknowledgement> acknowledgement) {
                                               tell(*running, std::move(acknowledgement));
                                               is_told();
-                                            });
+                                            },
+                                            std::move(reads));
   if (taken) return;
   running->done(failure_of(Code::STORE_BUSY, "recording", {{"count", std::to_string(limits::kWriterQueueMax)}}));
   is_told();

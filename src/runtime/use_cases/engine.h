@@ -49,6 +49,7 @@ class Engine {
   struct Manner {
     std::string signal = {};
     Finish finish_replay = {};
+    std::vector<Read> reads = {};  // rows that the body will want
   };
   void run(const Mutation& by, Body body, Answered done) { run(by, std::move(body), std::move(done), Manner{}); }
   void run(const Mutation& by, Body body, Answered done, Manner manner);
@@ -162,6 +163,10 @@ struct PlacedEntry {
 };
 Result<std::optional<PlacedEntry>> find_entry(store::Reader& reader, std::string_view stream, std::string_view type,
                                               const std::function<bool(std::string_view payload)>& is_it);
+
+// What a use case of a session, or of an item, will want to read; nothing when the name is none.
+std::vector<Read> reads_of_session(const std::string& session_id);
+std::vector<Read> reads_of_item(const std::string& work_id);
 
 // The first 32 hexadecimal digits of the SHA-256: stands for a name that may look like a secret.
 std::string short_hash(std::string_view text);

@@ -400,11 +400,12 @@ void UseCases::hand_off(const Mutation& by, std::string session_id, std::string 
   ReadDocument read = read_document(std::move(text), inside_->config, inside_->clock.now());
   if (!read.document) return inside_->refuse(by, std::move(read.refused), done, "session/" + session_id);
   std::string signal = "session/" + session_id;
+  std::vector<Read> reads = reads_of_session(session_id);
   Given given{std::move(session_id), std::move(*read.document), mint_id("handoff_", inside_->random),
               mint_uuid(inside_->random)};
   inside_->run(
       by, [given = std::make_shared<const Given>(std::move(given))](Act& act) { return HandingOff(act, *given).run(); },
-      std::move(done), {.signal = std::move(signal)});
+      std::move(done), {.signal = std::move(signal), .reads = std::move(reads)});
 }
 
 void UseCases::hand_off_as_ci(const Mutation& by, std::string work_id, std::string text, Answered done) {

@@ -186,7 +186,8 @@ Result<std::vector<ProcessMark>> UseCases::all_processes() {
   if (!reader) return tl::make_unexpected(reader.error());
   std::vector<ProcessMark> processes;
   auto found = (*reader)->find({.table = tables::kSupervisedProcesses}, [&](const Row& row) {
-    processes.push_back({text_at(row, 0), number_at(row, 1), static_cast<std::uint64_t>(number_at(row, 2))});
+    processes.push_back(
+        {text_at(row, 0), number_at(row, 1), static_cast<std::uint64_t>(number_at(row, 2)), text_at(row, 3)});
     return true;
   });
   if (!found) return tl::make_unexpected(found.error());

@@ -31,6 +31,7 @@ void tell_expiry(json::Value& body, const work::Item& item) {
 }  // namespace
 
 void UseCases::renew(const Mutation& by, std::string session_id, std::int64_t ttl, Answered done) {
+  std::vector<Read> reads = reads_of_session(session_id);
   inside_->run(by,
                on_session(
                    std::move(session_id),
@@ -38,10 +39,11 @@ void UseCases::renew(const Mutation& by, std::string session_id, std::int64_t tt
                      return work::renew(item, session, ttl, act.policy(), act.now);
                    },
                    tell_expiry),
-               std::move(done));
+               std::move(done), {.reads = std::move(reads)});
 }
 
 void UseCases::release(const Mutation& by, std::string session_id, std::string reason, Answered done) {
+  std::vector<Read> reads = reads_of_session(session_id);
   inside_->run(by,
                on_session(
                    std::move(session_id),
@@ -49,10 +51,11 @@ void UseCases::release(const Mutation& by, std::string session_id, std::string r
                      return work::release(item, session, reason, act.now);
                    },
                    tell_work),
-               std::move(done));
+               std::move(done), {.reads = std::move(reads)});
 }
 
 void UseCases::end(const Mutation& by, std::string session_id, SessionEnd how, std::string output, Answered done) {
+  std::vector<Read> reads = reads_of_session(session_id);
   inside_->run(
       by,
       on_session(
@@ -62,7 +65,7 @@ void UseCases::end(const Mutation& by, std::string session_id, SessionEnd how, s
                                                 : work::fail(item, session, output, act.now);
           },
           tell_work),
-      std::move(done));
+      std::move(done), {.reads = std::move(reads)});
 }
 
 void UseCases::register_process(const Mutation& by, std::string session_id, ProcessMark process, Answered done) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What time does: leases and offers that are over, people who took too long; and what is old enough to be forgotten.
 #include <algorithm>
-#include <map>
 
 #include "base/limits.h"
 #include "runtime/use_cases/inside.h"
@@ -42,12 +41,17 @@ Result<std::size_t> settle_due(Act& act, std::size_t limit) {
   return rows->size();
 }
 
-// {owner: [key]}, of rows whose key is those two columns, the owner last.
-Value by_owner(const std::vector<store::Row>& rows) {
-  std::map<std::string, Value::Array> owners;
-  for (const store::Row& row : rows) owners[text_at(row, 1)].emplace_back(text_at(row, 0));
-  Value out = Value::object();
-  for (auto& [owner, keys] : owners) out.set(owner, std::move(keys));
+// [[key, owner]], of rows whose key is those two columns. Not {owner: keys}: an owner whose name sounds like a secret's
+// would have its keys redacted. As many as fit into an entry beside the rest; the others are for the next sweep.
+Value keys_of(const std::vector<store::Row>& rows, std::size_t bytes_max) {
+  Value out = Value::array();
+  std::size_t bytes = 0;
+  for (const store::Row& row : rows) {
+    Value::Array pair = {text_at(row, 0), text_at(row, 1)};
+    bytes += 6 * (text_at(row, 0).size() + text_at(row, 1).size()) + 8;  // six: the longest escape of a byte
+    if (bytes > bytes_max) break;
+    out.push(std::move(pair));
+  }
   return out;
 }
 
@@ -61,16 +65,29 @@ Result<std::size_t> forget(Act& act) {
   const auto deliveries = rows_below(act.unit, tables::kDeliveries, tables::kDeliveriesByTime,
                                      (act.now + -kDeliveryKeptSeconds).nanoseconds, limits::kForgottenMax / 8);
   if (!deliveries) return tl::make_unexpected(deliveries.error());
-  const std::size_t count = answers->size() + messages->size() + deliveries->size();
-  if (count == 0) return 0;
   Value ids = Value::array();
   for (const store::Row& row : *deliveries) ids.push(text_at(row, 0));
   Value payload = Value::object();
-  payload.set("answers", by_owner(*answers));
-  payload.set("messages", by_owner(*messages));
+  payload.set("answers", keys_of(*answers, limits::kLedgerPayloadBytesMax / 2));
+  payload.set("messages", keys_of(*messages, limits::kLedgerPayloadBytesMax / 4));
   payload.set("deliveries", std::move(ids));
   payload.set("at", format_time(act.now));
-  if (auto done = act.append(std::string(kApiStream), kApiForgotten, std::move(payload)); !done)
+  std::size_t count = 0;
+  std::vector<std::string> pointers;  // to names and hashes, which are no secrets whatever they look like
+  for (const std::string_view member : {"answers", "messages", "deliveries"}) {
+    const auto& listed = payload.find(member)->elements();
+    count += listed.size();
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+      const std::string pointer = "/" + std::string(member) + "/" + std::to_string(i);
+      if (!listed[i].is_array()) pointers.push_back(pointer);
+      else
+        for (const char* at : {"/0", "/1"}) pointers.push_back(pointer + at);
+    }
+  }
+  if (count == 0) return 0;
+  const std::vector<std::string_view> exempt(pointers.begin(), pointers.end());
+  if (auto done = act.append(std::string(kApiStream), kApiForgotten, std::move(payload), Act::Is::Beside, exempt);
+      !done)
     return tl::make_unexpected(done.error());
   return count;
 }
@@ -87,17 +104,28 @@ void UseCases::sweep(std::size_t limit, Answered done) {
       [limit, counted](Act& act) -> Result<void> {
         const auto settled = settle_due(act, limit);
         if (!settled) return tl::make_unexpected(settled.error());
-        const auto forgotten = forget(act);
-        if (!forgotten) return tl::make_unexpected(forgotten.error());
         for (const Refusals::Refusal& refusal : *counted)
           if (auto appended = act.unit.append(Refusals::happening_of(refusal, act.now)); !appended) return appended;
         act.answer.body.set("settled", *settled);
-        act.answer.body.set("forgotten", *forgotten);
         return {};
       },
-      [&refusals, counted, done = std::move(done)](Result<Answer> answer) {
-        if (!answer) refusals.give_back(*counted);
-        done(std::move(answer));
+      [this, by, &refusals, counted, done = std::move(done)](Result<Answer> answer) {
+        if (!answer) {
+          refusals.give_back(*counted);
+          return done(std::move(answer));
+        }
+        // By itself, so that leases end whatever becomes of it.
+        const Value settled = *answer->body.find("settled");
+        inside_->run(
+            by,
+            [settled](Act& act) -> Result<void> {
+              const auto forgotten = forget(act);
+              if (!forgotten) return tl::make_unexpected(forgotten.error());
+              act.answer.body.set("settled", settled);
+              act.answer.body.set("forgotten", *forgotten);
+              return {};
+            },
+            done);
       });
 }
 

@@ -70,6 +70,22 @@ class PostgresTransaction final : public Transaction {
     return row_in(*rows, 0, table);
   }
 
+  Result<std::vector<std::optional<Row>>> get_all(const Table& table, std::span<const Row> keys) override {
+    std::vector<Connection::Serial> asked;
+    const std::string sql = get_row(table, Lock::Wait);
+    for (const Row& key : keys) {
+      if (Result<void> good = accept(check_key(table, key)); !good) return tl::make_unexpected(std::move(good.error()));
+      asked.push_back(connection_->send(sql, values_of(table, key), Want::Rows));
+    }
+    std::vector<std::optional<Row>> out;
+    for (const Connection::Serial one : asked) {
+      Result<Rows> rows = connection_->await(one);
+      if (!rows) return tl::make_unexpected(std::move(rows.error()));
+      out.push_back(rows->size() == 0 ? std::nullopt : std::optional(row_in(*rows, 0, table)));
+    }
+    return out;
+  }
+
   Result<void> find(const Query& query, Lock lock, const TakeRow& take) override {
     if (Result<void> good = accept(check_query(query)); !good) return good;
     if (query.limit == 0) return {};
