@@ -86,6 +86,9 @@ Result<OpenLedger> open_to_write(World& world, const StoreOptions& options, bool
   if (location.kind == LocationKind::ExportedFile)
     return failure_of(Code::STORE_LOCATION, "opening the store",
                       {{"location", location.text}, {"problem", "an exported file is only read"}});
+  if (world.environment("BATON_SESSION_TOKEN"))
+    return failure_of(Code::NODE_IN_PROCESS, "opening the store",
+                      {{"problem", "it carries a session's token, so it is an agent's"}});
   const auto place = ledger_place(world, options);
   if (!place) return tl::make_unexpected(place.error());
   OpenLedger open;
