@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The use cases of work on every backend: what they answer, what they record, and that the tables are what the ledger makes of it.
 // The expected values are those of the specification, not of the code.
+#include <latch>
 #include <set>
 #include <thread>
 
@@ -305,7 +306,7 @@ TEST_P(Cases, a_lease_is_renewed_released_and_asked_for_at_most_so_long) {
 }
 
 TEST_P(Cases, sixty_four_claimers_get_every_item_once) {
-  constexpr std::size_t kItems = 2000, kThreads = 64;
+  constexpr std::size_t kItems = 10'000, kThreads = 64;
   cases();
   {
     std::mutex mutex;
@@ -333,18 +334,23 @@ TEST_P(Cases, sixty_four_claimers_get_every_item_once) {
   std::multiset<std::string> claimed;
   std::set<std::string> sessions;
   std::vector<std::thread> threads;
+  std::vector<std::size_t> got(kThreads);
+  std::latch all_are_there(kThreads);
   for (std::size_t t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
+      all_are_there.arrive_and_wait();
       while (true) {
         const auto answer = claim(as("agent-" + std::to_string(t)));
         ASSERT_EQ(outcome(answer), "taken");
         if (answer->body.find("work")->is_null()) return;
         const std::lock_guard lock(mutex);
+        ++got[t];
         claimed.insert(text_at(answer, "/work/id"));
         sessions.insert(text_at(answer, "/session/id"));
       }
     });
   for (std::thread& thread : threads) thread.join();
+  for (std::size_t t = 0; t < kThreads; ++t) EXPECT_GT(got[t], 0u) << "agent-" << t << " starved";
   EXPECT_EQ(claimed.size(), kItems);
   EXPECT_EQ(std::set<std::string>(claimed.begin(), claimed.end()).size(), kItems);
   EXPECT_EQ(sessions.size(), kItems);

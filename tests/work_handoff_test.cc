@@ -332,7 +332,7 @@ TEST(work_unblock, implementing_again_forgets_the_commit) {
       {Phase::Review, Phase::Draft, true},
       {Phase::CiPending, Phase::CiPending, false},
       {Phase::Review, Phase::Review, false},
-      {Phase::Draft, Phase::Draft, false},  // it was not implemented yet
+      {Phase::Draft, Phase::Draft, false},  // nobody has completed IMPLEMENTATION
   };
   for (const Case& each : cases) {
     World world;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/sealed_token.h"
@@ -21,20 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 tl::unexpected<Failure> file_failure(const fs::path& file, std::string_view problem) {
   return failure_of(Code::CREDENTIAL_FILE, "reading a token", {{"file", file.string()}, {"problem", problem}});
 }
@@ -45,17 +32,17 @@ Result<std::string> read_line_of(const fs::path& file, bool own_only) {
   // pipe.
   const int flags = O_RDONLY | O_CLOEXEC | (own_only ? O_NOFOLLOW | O_NONBLOCK : 0);
   const Descriptor descriptor(::open(file.c_str(), flags));
-  if (descriptor.number() < 0)
+  if (descriptor.get() < 0)
     return file_failure(file, errno == ELOOP ? "is a link" : "cannot be read: " + std::string(std::strerror(errno)));
   struct stat status = {};
-  if (::fstat(descriptor.number(), &status) != 0) return file_failure(file, "cannot be read");
+  if (::fstat(descriptor.get(), &status) != 0) return file_failure(file, "cannot be read");
   if (own_only && !S_ISREG(status.st_mode)) return file_failure(file, "is not a plain file");
   if (own_only && status.st_uid != ::geteuid()) return file_failure(file, "belongs to somebody else");
   if (own_only && (status.st_mode & 077) != 0) return file_failure(file, "can be read by others");
   std::string text(limits::kTokenFileBytesMax + 1, '\0');
   std::size_t have = 0;
   while (have < text.size()) {
-    const ssize_t got = ::read(descriptor.number(), text.data() + have, text.size() - have);
+    const ssize_t got = ::read(descriptor.get(), text.data() + have, text.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return file_failure(file, "cannot be read: " + std::string(std::strerror(errno)));
     if (got == 0) break;
@@ -68,16 +55,6 @@ Result<std::string> read_line_of(const fs::path& file, bool own_only) {
   if (fits) return line;
   wipe(line);
   return file_failure(file, "does not hold a token");
-}
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
 }
 
 tl::unexpected<Failure> write_failure(const fs::path& file, int error) {
@@ -136,7 +113,7 @@ Result<void> NewSecretFile::keep(std::string_view name, std::string_view text) {
   // A link does not replace what is there, as a renaming would.
   if (::link(draft_.c_str(), file.c_str()) != 0) return write_failure(file, errno);
   const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.number() < 0 || ::fsync(folder.number()) != 0) return write_failure(file, errno);
+  if (folder.get() < 0 || ::fsync(folder.get()) != 0) return write_failure(file, errno);
   return {};
 }
 

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/world.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+
+#include "base/descriptor.h"
 
 namespace baton::cli {
 namespace {
 
 constexpr std::size_t kBufferBytes = 64 << 10;
-
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return false;
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 }  // namespace
 

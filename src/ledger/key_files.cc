@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "diagnostics/diagnostic.h"
@@ -31,21 +32,6 @@ constexpr const char* kRedactionKey = "redaction.key";
 constexpr std::string_view kSignerPrefix = "PRIVATE+KEY+";
 constexpr std::string_view kRedactionPrefix = "baton-redaction-key+";
 constexpr std::uint8_t kEd25519 = 0x01;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  explicit operator bool() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 // Text that is wiped when it goes. Given its full size at once, so that growing leaves no copy behind.
 class SecretText {
@@ -84,7 +70,7 @@ Result<std::optional<SecretText>> read_secret(const fs::path& file) {
     return file_failure(file, "cannot be read: " + why(errno));
   }
   struct stat status = {};
-  if (::fstat(descriptor.number(), &status) != 0) return file_failure(file, "cannot be read: " + why(errno));
+  if (::fstat(descriptor.get(), &status) != 0) return file_failure(file, "cannot be read: " + why(errno));
   if (!S_ISREG(status.st_mode)) return file_failure(file, "is not a plain file");
   if ((status.st_mode & 077) != 0 || status.st_uid != ::geteuid())
     return failure_of(Code::LEDGER_KEY_MODE, "reading a key",
@@ -95,7 +81,7 @@ Result<std::optional<SecretText>> read_secret(const fs::path& file) {
   SecretText secret(std::string(static_cast<std::size_t>(status.st_size), '\0'));
   std::size_t have = 0;
   while (have < secret.text().size()) {
-    const ssize_t count = ::read(descriptor.number(), secret.text().data() + have, secret.text().size() - have);
+    const ssize_t count = ::read(descriptor.get(), secret.text().data() + have, secret.text().size() - have);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return file_failure(file, "cannot be read: " + why(errno));
     if (count == 0) break;
@@ -106,23 +92,13 @@ Result<std::optional<SecretText>> read_secret(const fs::path& file) {
   return std::optional(std::move(secret));
 }
 
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
 tl::unexpected<Failure> write_failure(const fs::path& file, int error) {
   return failure("writing the key file " + file.string(), why(error));
 }
 
 Result<void> sync_folder(const fs::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!descriptor || ::fsync(descriptor.number()) != 0)
+  if (!descriptor || ::fsync(descriptor.get()) != 0)
     return failure("writing the key folder " + folder.string(), why(errno));
   return {};
 }
@@ -161,8 +137,7 @@ Result<void> write_secret(const fs::path& folder, const char* name, std::string_
     const Descriptor descriptor(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!descriptor) return write_failure(file, errno);
     // The umask takes bits away and never adds any; what it took of our own is given back.
-    if (::fchmod(descriptor.number(), 0600) != 0 || !write_all(descriptor.number(), text) ||
-        ::fsync(descriptor.number()) != 0) {
+    if (::fchmod(descriptor.get(), 0600) != 0 || !write_all(descriptor.get(), text) || ::fsync(descriptor.get()) != 0) {
       const int error = errno;
       ::unlink(draft.c_str());
       return write_failure(file, error);

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/text.h"
 #include "cli/stores.h"
 #include "diagnostics/diagnostic.h"
@@ -40,19 +41,6 @@ constexpr milliseconds kGrace{10'000};
 constexpr std::chrono::seconds kIdle{300};
 // How often a node with an end looks whether it is idle.
 constexpr milliseconds kIdleLookMax{1'000};
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  const int number_;
-};
 
 // SIGTERM and SIGINT come by a descriptor while this lives, on whatever thread; a second one, after it, ends the process as
 // usual.

@@ -84,20 +84,6 @@ TlsContext make_context(const SSL_METHOD* method) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    number_ = other.release();
-  }
-  return *this;
-}
-
-int Descriptor::release() { return std::exchange(number_, -1); }
-
-void Descriptor::reset() {
-  if (number_ >= 0) ::close(release());
-}
-
 Result<TlsContext> server_tls(const std::string& certificate_file, const std::string& key_file) {
   ERR_clear_error();
   TlsContext context = make_context(TLS_server_method());

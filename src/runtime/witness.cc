@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/descriptor.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "diagnostics/diagnostic.h"
@@ -49,33 +50,6 @@ std::string name_of(std::string_view origin) {
 
 // --- a folder -----------------------------------------------------------------------------------------------------------
 
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  int get() const { return descriptor_; }
-  void close() {
-    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  }
-
- private:
-  int descriptor_;
-};
-
-Result<void> write_all(int descriptor, std::string_view text, std::string_view witness) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return trouble(witness, "cannot be written: " + reason_of(errno));
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 std::filesystem::path file_in(std::string_view folder, std::string_view origin) {
   return std::filesystem::path(folder) / (name_of(origin) + ".checkpoint");
 }
@@ -103,8 +77,8 @@ Result<void> keep_in_folder(std::string_view witness, std::string_view folder, s
   const std::filesystem::path fresh = file.string() + ".new";
   Descriptor out(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (out.get() < 0) return trouble(witness, "cannot be written: " + reason_of(errno));
-  if (auto written = write_all(out.get(), note, witness); !written) return written;
-  if (::fsync(out.get()) != 0) return trouble(witness, "cannot be written: " + reason_of(errno));
+  if (!write_all(out.get(), note) || ::fsync(out.get()) != 0)
+    return trouble(witness, "cannot be written: " + reason_of(errno));
   if (::rename(fresh.c_str(), file.c_str()) != 0) return trouble(witness, "cannot be written: " + reason_of(errno));
   const Descriptor parent(::open(std::string(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent.get() < 0 || ::fsync(parent.get()) != 0) return trouble(witness, "cannot be written: " + reason_of(errno));
@@ -180,10 +154,11 @@ Result<Output> git(std::string_view witness, std::string_view repository, std::v
   const int spawned = ::posix_spawnp(&child, "git", &actions, nullptr, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (spawned != 0) return trouble(witness, "cannot be reached: git: " + reason_of(spawned));
-  to_read.close();
-  from_write.close();
-  auto written = write_all(to_write.get(), input, witness);  // a note fits into a pipe
-  to_write.close();
+  to_read.reset();
+  from_write.reset();
+  const bool written = write_all(to_write.get(), input);  // a note fits into a pipe
+  const int why_not = errno;
+  to_write.reset();
 
   Output out{0, {}};
   bool late = false;
@@ -203,7 +178,7 @@ Result<Output> git(std::string_view witness, std::string_view repository, std::v
   while (::waitpid(child, &out.status, 0) < 0 && errno == EINTR) {
   }
   if (late) return trouble(witness, "did not answer in time");
-  if (!written) return tl::make_unexpected(written.error());
+  if (!written) return trouble(witness, "cannot be written: " + reason_of(why_not));
   return out;
 }
 
