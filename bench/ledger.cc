@@ -12,13 +12,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <latch>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "ledger/entry.h"
+#include "load.h"
 #include "raw_stores.h"
 #include "report.h"
 #include "runtime/ledger.h"
@@ -31,18 +31,9 @@ namespace baton::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using Steady = std::chrono::steady_clock;
 
 constexpr double kRoundSeconds = 1.0;
 constexpr int kRounds = 5;
-
-void insist(bool condition, const std::string& what) {
-  if (condition) return;
-  std::fprintf(stderr, "bench_ledger: %s\n", what.c_str());
-  std::exit(1);
-}
-
-double seconds_since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
 
 // An entry of about 300 bytes as it is hashed: a session's call, as most entries will be.
 runtime::Happening happening(int stream, std::uint64_t number) {
@@ -62,44 +53,6 @@ RawRow raw_row(int stream, std::uint64_t number) {
           prepared->payload,    std::string(32, 'p'),
           std::string(32, 'h'), 1'800'000'000'000'000'000};
 }
-
-// `threads` callers, each with one use case at a time, for a while: how many were done a second.
-template <class Call>
-double per_second(int threads, double seconds, const Call& call) {
-  std::atomic<std::uint64_t> done = 0;
-  std::latch ready(threads + 1);
-  std::atomic<bool> stop = false;
-  std::vector<std::thread> callers;
-  for (int i = 0; i < threads; ++i)
-    callers.emplace_back([&, i] {
-      ready.arrive_and_wait();
-      for (std::uint64_t k = 0; !stop.load(std::memory_order_relaxed); ++k) {
-        call(i, k);
-        done.fetch_add(1, std::memory_order_relaxed);
-      }
-    });
-  ready.arrive_and_wait();
-  const auto start = Steady::now();
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  const std::uint64_t count = done.load();
-  const double elapsed = seconds_since(start);
-  stop = true;
-  for (std::thread& caller : callers) caller.join();
-  return static_cast<double>(count) / elapsed;
-}
-
-// A folder beside the results, on the disk that is measured; gone afterwards.
-struct Folder {
-  fs::path path;
-  explicit Folder(const std::string& name) : path(fs::current_path() / "build" / "bench" / name) {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 struct OpenLedger {
   std::unique_ptr<store::Store> store;

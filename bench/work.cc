@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <latch>
 #include <mutex>
 #include <thread>
 
@@ -23,6 +22,7 @@
 #include "base/random.h"
 #include "http_api/api.h"
 #include "json/parse.h"
+#include "load.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "node_peer.h"
@@ -39,31 +39,9 @@ namespace baton::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using Steady = std::chrono::steady_clock;
 
 constexpr double kRoundSeconds = 2.0;
 constexpr int kRounds = 3;
-
-void insist(bool condition, const std::string& what) {
-  if (condition) return;
-  std::fprintf(stderr, "bench_work: %s\n", what.c_str());
-  std::exit(1);
-}
-
-double seconds_since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
-
-// A folder beside the results, on the disk that is measured; gone afterwards.
-struct Folder {
-  fs::path path;
-  explicit Folder(const std::string& name) : path(fs::current_path() / "build" / "bench" / name) {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 // A whole node in this process.
 struct Running {
@@ -163,32 +141,10 @@ void claim_and_exit(Running& node, const runtime::Mutation& by) {
   });
 }
 
-// `threads` callers for a while: how many calls a second.
-template <class Call>
-double per_second(int threads, double seconds, const Call& call) {
-  std::atomic<std::uint64_t> done = 0;
-  std::latch ready(threads + 1);
-  std::atomic<bool> stop = false;
-  std::vector<std::thread> callers;
-  for (int i = 0; i < threads; ++i)
-    callers.emplace_back([&, i] {
-      ready.arrive_and_wait();
-      while (!stop.load(std::memory_order_relaxed) && call(i)) done.fetch_add(1, std::memory_order_relaxed);
-    });
-  ready.arrive_and_wait();
-  const auto begun = Steady::now();
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  const std::uint64_t count = done.load();
-  const double elapsed = seconds_since(begun);
-  stop = true;
-  for (std::thread& caller : callers) caller.join();
-  return static_cast<double>(count) / elapsed;
-}
-
 double pairs_per_second(Running& node, int threads) {
   std::vector<runtime::Mutation> callers;
   for (int i = 0; i < threads; ++i) callers.push_back(as("agent-" + std::to_string(i)));
-  return per_second(threads, kRoundSeconds, [&](int i) {
+  return per_second(threads, kRoundSeconds, [&](int i, std::uint64_t) {
     claim_and_exit(node, callers[static_cast<std::size_t>(i)]);
     return true;
   });
@@ -323,13 +279,13 @@ void measure_http(std::vector<Row>& rows, Running& node, Clock& clock) {
       });
     for (std::thread& claimer : claimers) claimer.join();
     next = 0;
-    best_read = std::max(best_read, per_second(kConnections, kRoundSeconds, [&](int i) {
+    best_read = std::max(best_read, per_second(kConnections, kRoundSeconds, [&](int i, std::uint64_t) {
                            return ask(i, {.url = base + "/v1/work/" + work_id, .headers = {bearer}});
                          }));
-    best_small_echo = std::max(best_small_echo, per_second(kConnections, kRoundSeconds, [&](int i) {
+    best_small_echo = std::max(best_small_echo, per_second(kConnections, kRoundSeconds, [&](int i, std::uint64_t) {
                                  return ask(i, {.url = echo_url, .headers = {bearer}});
                                }));
-    best_exit = std::max(best_exit, per_second(kConnections, kRoundSeconds, [&](int i) {
+    best_exit = std::max(best_exit, per_second(kConnections, kRoundSeconds, [&](int i, std::uint64_t) {
                            const std::size_t at = next.fetch_add(1);
                            if (at >= kSessions) return false;
                            return ask(i, {.method = "POST",
@@ -338,7 +294,7 @@ void measure_http(std::vector<Row>& rows, Running& node, Clock& clock) {
                                           .content_type = "application/json",
                                           .headers = {bearer, {"Baton-Session", sessions[at].second}}});
                          }));
-    best_echo = std::max(best_echo, per_second(kConnections, kRoundSeconds, [&](int i) {
+    best_echo = std::max(best_echo, per_second(kConnections, kRoundSeconds, [&](int i, std::uint64_t) {
                            return ask(i, {.method = "POST",
                                           .url = echo_url,
                                           .body = std::string(kSignal),
