@@ -82,6 +82,19 @@ class AccessTest : public ::testing::Test {
     return out;
   }
 
+  // Process 60 descends from one that is registered for this session's agent.
+  Made supervise_process_60() {
+    Made session = open_session();
+    Mutation registering = by("bob");
+    registering.caller.session_id = session.id;
+    const auto done = answer_of([&](Answered answered) {
+      world_.cases->register_process(registering, session.id, {kBoot, 55, 1234}, std::move(answered));
+    });
+    EXPECT_TRUE(done && done->refused.empty());
+    EXPECT_TRUE(access_.load());
+    ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+    return session;
+  }
   std::string code_of(const Presented& presented) {
     const auto caller = access_.identify(presented);
     return caller ? "" : std::string(info(caller.error().code).name);
@@ -350,15 +363,7 @@ TEST_F(AccessTest, who_cannot_be_traced_loses_what_only_people_and_ci_have) {
 
 // Without its token an agent under supervision is still that agent, so that it cannot review what it made.
 TEST_F(AccessTest, below_a_supervised_agent_one_is_that_agent) {
-  const Made session = open_session();
-  Mutation registering = by("bob");
-  registering.caller.session_id = session.id;
-  const auto done = answer_of([&](Answered answered) {
-    world_.cases->register_process(registering, session.id, {kBoot, 55, 1234}, std::move(answered));
-  });
-  ASSERT_TRUE(done && done->refused.empty());
-  ASSERT_TRUE(access_.load());
-  ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+  const Made session = supervise_process_60();
   const auto own = access_.identify(tcp(session.text));
   ASSERT_TRUE(own);
   EXPECT_EQ(access_.identify(local(60))->actor.id, own->actor.id);
@@ -376,15 +381,7 @@ TEST_F(AccessTest, a_sessions_token_stands_for_the_session_alone) {
 }
 
 TEST_F(AccessTest, processes_are_known_after_a_start) {
-  const Made session = open_session();
-  Mutation registering = by("bob");
-  registering.caller.session_id = session.id;
-  const auto done = answer_of([&](Answered answered) {
-    world_.cases->register_process(registering, session.id, {kBoot, 55, 1234}, std::move(answered));
-  });
-  ASSERT_TRUE(done && done->refused.empty());
-  ASSERT_TRUE(access_.load());
-  ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+  supervise_process_60();
   EXPECT_TRUE(access_.identify(local(60))->supervised);
   EXPECT_FALSE(access_.identify(local(10))->supervised);
 }

@@ -195,6 +195,25 @@ std::vector<Case> all_cases() {
            run.cases->end(Attempt::once(Attempt::alice()), run.session, SessionEnd::Abandoned, "gone", std::move(done));
          });
        }},
+      {"fail", claimed(Phase::Draft),
+       [](Attempt& run) {
+         return ask([&](Answered done) {
+           run.cases->end(Attempt::once(Attempt::alice()), run.session, SessionEnd::Failed, "no block",
+                          std::move(done));
+         });
+       }},
+      {"commit", [](Attempt& run) { run.create(Phase::CiPending); },
+       [](Attempt& run) {
+         return ask([&](Answered done) {
+           run.cases->see_commit(Attempt::once(as_operator()), "W-1", std::string(40, 'a'), std::move(done));
+         });
+       }},
+      {"signal_of_ci", [](Attempt& run) { run.create(Phase::CiPending); },
+       [](Attempt& run) {
+         return ask([&](Answered done) {
+           run.cases->hand_off_as_ci(Attempt::once(as_ci()), "W-1", signal("CI_PENDING"), std::move(done));
+         });
+       }},
       {"answer",
        [](Attempt& run) {
          run.claim(run.create(Phase::Draft));

@@ -800,18 +800,23 @@ TEST_P(Cases, deliveries_move_the_item_of_their_pull_request_once) {
   EXPECT_EQ(count_entries(kCiIgnored), 3u);
 }
 
+// A check suite of pull request 9 that is over.
+CiDelivery suite_of_nine(std::string conclusion, Time at) {
+  return {.delivery_id = "d-9",
+          .kind = "check_suite",
+          .action = "completed",
+          .repository = "acme/site",
+          .pull_requests = {9},
+          .name = "all",
+          .conclusion = std::move(conclusion),
+          .commit = {},
+          .at = at};
+}
+
 TEST_P(Cases, a_pull_request_of_two_items_moves_neither) {
   const std::string first = implemented("https://github.com/acme/site/pull/9");
   const std::string second = implemented("https://github.com/acme/site/pull/9");
-  CiDelivery delivery{.delivery_id = "d-9",
-                      .kind = "check_suite",
-                      .action = "completed",
-                      .repository = "acme/site",
-                      .pull_requests = {9},
-                      .name = "all",
-                      .conclusion = "success",
-                      .commit = {},
-                      .at = clock().now()};
+  CiDelivery delivery = suite_of_nine("success", clock().now());
   EXPECT_EQ(text_at(ask([&](Answered done) { cases().take_delivery(delivery, std::move(done)); }), "/result"),
             "ignored");
   EXPECT_EQ(phase_of(first), "CI_PENDING");
@@ -824,15 +829,7 @@ TEST_P(Cases, a_pull_request_of_two_items_moves_neither) {
 TEST_P(Cases, a_delivery_is_remembered_for_thirty_days) {
   if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
   implemented("https://github.com/acme/site/pull/9");
-  CiDelivery delivery{.delivery_id = "d-9",
-                      .kind = "check_suite",
-                      .action = "completed",
-                      .repository = "acme/site",
-                      .pull_requests = {9},
-                      .name = "all",
-                      .conclusion = "failure",
-                      .commit = {},
-                      .at = {}};
+  CiDelivery delivery = suite_of_nine("failure", clock_.now());
   const auto deliver = [&] {
     delivery.at = clock_.now();
     return ask([&](Answered done) { cases().take_delivery(delivery, std::move(done)); });
