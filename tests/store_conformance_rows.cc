@@ -296,6 +296,54 @@ TEST_P(StoreConformance, every_lock_is_accepted) {
   });
 }
 
+TEST_P(StoreConformance, many_rows_are_read_and_written_at_once) {
+  // Around the numbers that one statement holds; of one key column and of two.
+  for (const std::size_t count : {1u, 2u, 3u, 5u, 63u, 64u, 65u, 130u}) {
+    const std::string prefix = "n" + std::to_string(count) + "-";
+    std::vector<Row> counters, waiting, counter_keys, waiting_keys;
+    for (std::size_t i = 0; i < count; ++i) {
+      counters.push_back({prefix + std::to_string(i), static_cast<std::int64_t>(i)});
+      counter_keys.push_back({prefix + std::to_string(i)});
+      waiting.push_back({prefix, "W-" + std::to_string(i)});
+      waiting_keys.push_back(waiting.back());
+    }
+    commit([&](Transaction& transaction) {
+      expect_done(transaction.insert_all(kCounters, counters));
+      expect_done(transaction.insert_all(tables::kWorkDependencies, waiting));
+    });
+    commit([&](Transaction& transaction) {
+      // What is not there is answered with nothing, in its place.
+      counter_keys.insert(counter_keys.begin(), {"absent"});
+      const auto read = transaction.get_all(kCounters, counter_keys);
+      ASSERT_TRUE(read.has_value());
+      ASSERT_EQ(read->size(), count + 1);
+      EXPECT_EQ(read->front(), std::nullopt);
+      for (std::size_t i = 0; i < count; ++i) EXPECT_EQ((*read)[i + 1], counters[i]);
+      const auto two = transaction.get_all(tables::kWorkDependencies, waiting_keys);
+      ASSERT_TRUE(two.has_value());
+      for (std::size_t i = 0; i < count; ++i) EXPECT_EQ((*two)[i], waiting[i]);
+      for (Row& row : counters) row[1] = std::get<std::int64_t>(row[1]) + 1000;
+      expect_done(transaction.update_all(kCounters, counters));
+      expect_done(transaction.update_all(tables::kWorkDependencies, waiting));
+    });
+    const auto reader = this->reader();
+    for (const Row& row : counters) EXPECT_EQ(value_of(reader->get(kCounters, {row[0]})), row);
+    EXPECT_EQ(rows_of(*reader, {.table = tables::kWorkDependencies, .equal = {prefix}}).size(), count);
+  }
+}
+
+TEST_P(StoreConformance, of_many_rows_one_that_is_there_is_a_conflict_for_all) {
+  commit([](Transaction& transaction) { expect_done(transaction.insert(kCounters, {"b", 1})); });
+  {
+    const std::unique_ptr<Transaction> transaction = begin();
+    const std::vector<Row> rows = {{"a", 2}, {"b", 2}, {"c", 2}};
+    Result<void> done = transaction->insert_all(kCounters, rows);
+    if (done) done = transaction->commit();
+    EXPECT_EQ(code_of(done), "STORE_CONFLICT");
+  }
+  EXPECT_EQ(rows_of(*reader(), {kCounters}), (std::vector<Row>{{"b", 1}}));
+}
+
 // --- what is refused --------------------------------------------------------------------------------------------------
 
 TEST_P(StoreConformance, text_is_utf8_without_zero_bytes) {

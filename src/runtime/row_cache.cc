@@ -2,8 +2,12 @@
 #include "runtime/row_cache.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/check.h"
+#include "diagnostics/diagnostic.h"
 #include "store/rows.h"
+#include "store/tables.h"
 
 namespace baton::runtime {
 
@@ -34,20 +38,66 @@ bool asks_for(const Query& query, const Row& row) {
   return (!has_from || next >= query.from) && (!has_below || next < query.below);
 }
 
+// The order in which a query gives its rows.
+class InOrder {
+ public:
+  explicit InOrder(const Query& query)
+      : order_(store::order_of(query.table, query.index)), descending_(query.descending) {}
+
+  bool operator()(const Row& left, const Row& right) const {
+    for (const std::size_t column : order_)
+      if (left[column] != right[column]) return (left[column] < right[column]) != descending_;
+    return false;
+  }
+
+ private:
+  std::vector<std::size_t> order_;
+  bool descending_;
+};
+
+Result<void> conflict() { return failure_of(Code::STORE_CONFLICT, "writing a batch"); }
+
 }  // namespace
 
-void RowCache::remember(const Table& table, const Row& row) {
-  rows_.insert_or_assign({&table, store::key_of(table, row)}, row);
+// --- what is known ----------------------------------------------------------------------------------------------------------
+
+RowCache::Known* RowCache::known(const Table& table, const Row& key) {
+  const auto rows = tables_.find(&table);
+  if (rows == tables_.end()) return nullptr;
+  const auto found = rows->second.find(key);
+  return found == rows->second.end() ? nullptr : &found->second;
+}
+
+// What the store says of a row. What was changed here is newer.
+RowCache::Known& RowCache::remember(const Table& table, const Row& key, std::optional<Row> row) {
+  const auto [place, is_new] = tables_[&table].try_emplace(key);
+  Known& known = place->second;
+  if (is_new) {
+    known.stored = row ? Known::Stored::Held : Known::Stored::Absent;
+    known.row = std::move(row);
+  } else if (known.stored == Known::Stored::Unseen) {
+    known.stored = row ? Known::Stored::Held : Known::Stored::Absent;
+  }
+  return known;
 }
 
 // Answers that held the row do not any more; those that would have to hold it are forgotten.
-void RowCache::written(const Table& table, const Row& key, const Row* row) {
+void RowCache::write(const Table& table, Row key, Known now) {
   std::erase_if(answers_, [&](Answer& answer) {
     if (&answer.query.table != &table) return false;
     std::erase_if(answer.rows, [&](const Row& old) { return store::key_of(table, old) == key; });
-    return row != nullptr && asks_for(answer.query, *row);
+    return now.row && asks_for(answer.query, *now.row);
   });
+  now.is_changed = true;
+  ++changes_[&table];
+  Known* there = known(table, key);
+  if (!savepoints_.empty())
+    undo_.push_back({&table, key, there == nullptr ? std::nullopt : std::optional(std::move(*there))});
+  if (there != nullptr) *there = std::move(now);
+  else tables_[&table].emplace(std::move(key), std::move(now));
 }
+
+// --- reading ----------------------------------------------------------------------------------------------------------------
 
 Result<void> RowCache::fetch(std::span<const Read> reads) {
   const auto each_table = [&](const auto& table_of, const auto& key_of) -> Result<void> {
@@ -64,9 +114,9 @@ Result<void> RowCache::fetch(std::span<const Read> reads) {
   if (!first) return first;
   return each_table([](const Read& read) { return read.then; },
                     [&](const Read& read) -> std::optional<Row> {
-                      const auto row = rows_.find({read.table, read.key});
-                      if (row == rows_.end() || !row->second) return std::nullopt;
-                      return Row{(*row->second)[read.then_column]};
+                      const Known* row = known(*read.table, read.key);
+                      if (row == nullptr || !row->row) return std::nullopt;
+                      return Row{(*row->row)[read.then_column]};
                     });
 }
 
@@ -74,20 +124,50 @@ Result<void> RowCache::fetch(std::span<const Read> reads) {
 Result<void> RowCache::fetch(const Table& table, std::vector<Row> keys) {
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  std::erase_if(keys, [&](const Row& key) { return rows_.contains({&table, key}); });
+  std::erase_if(keys, [&](const Row& key) { return known(table, key) != nullptr; });
   if (keys.empty()) return {};
   auto rows = inner_.get_all(table, keys);
   if (!rows) return tl::make_unexpected(rows.error());
-  for (std::size_t i = 0; i < keys.size(); ++i) rows_.insert_or_assign({&table, keys[i]}, std::move((*rows)[i]));
+  for (std::size_t i = 0; i < keys.size(); ++i) remember(table, keys[i], std::move((*rows)[i]));
   return {};
 }
 
 Result<std::optional<Row>> RowCache::get(const Table& table, const Row& key) {
-  std::pair place(&table, key);
-  if (const auto known = rows_.find(place); known != rows_.end()) return known->second;
+  if (const Known* there = known(table, key)) return there->row;
   auto row = inner_.get(table, key);
-  if (row) rows_.emplace(std::move(place), *row);
-  return row;
+  if (!row) return row;
+  return remember(table, key, std::move(*row)).row;
+}
+
+Result<void> RowCache::ask(Answer& answer) {
+  const Table& table = answer.query.table;
+  const auto counted = changes_.find(&table);
+  const std::size_t changes = counted == changes_.end() ? 0 : counted->second;
+  // So many of the store's rows may be left out because they were changed here.
+  Query query = answer.query;
+  if (query.limit != SIZE_MAX) query.limit += changes;
+  std::size_t asked = 0;
+  std::optional<Row> last;
+  auto found = inner_.find(query, answer.lock, [&](const Row& row) {
+    ++asked;
+    if (changes != 0) last = row;
+    const Row key = store::key_of(table, row);
+    if (answer.lock != Lock::None) remember(table, key, row);
+    const Known* there = changes == 0 ? nullptr : known(table, key);
+    if (there == nullptr || !there->is_changed) answer.rows.push_back(row);
+    return true;
+  });
+  if (!found) return found;
+  answer.whole = asked < query.limit;
+  if (changes == 0) return {};
+  const InOrder before(answer.query);
+  for (const auto& [key, row] : tables_[&table]) {
+    if (!row.is_changed || !row.row || !asks_for(answer.query, *row.row)) continue;
+    if (!answer.whole && before(*last, *row.row)) continue;  // the store may have others before it
+    answer.rows.push_back(*row.row);
+  }
+  std::sort(answer.rows.begin(), answer.rows.end(), before);
+  return {};
 }
 
 Result<RowCache::Answer*> RowCache::answer_to(const Query& query, Lock lock) {
@@ -99,56 +179,122 @@ Result<RowCache::Answer*> RowCache::answer_to(const Query& query, Lock lock) {
   if (answers_.size() >= kAnswersMax) answers_.clear();
   Answer& answer = answers_.emplace_back(Answer{query, lock, {}, false});
   if (lock == Lock::Skip) answer.query.limit = std::max(query.limit, ahead_);
-  auto found = inner_.find(answer.query, lock, [&](const Row& row) {
-    if (lock != Lock::None) remember(query.table, row);
-    answer.rows.push_back(row);
-    return true;
-  });
-  if (!found) {
+  if (auto asked = ask(answer); !asked) {
     answers_.pop_back();
-    return tl::make_unexpected(found.error());
+    return tl::make_unexpected(asked.error());
   }
-  answer.whole = answer.rows.size() < answer.query.limit;
   return &answer;
 }
 
 Result<void> RowCache::find(const Query& query, Lock lock, const store::TakeRow& take) {
+  if (query.limit == 0) return {};
+  const auto hand_over = [&](const Answer& answer) {
+    std::size_t given = 0;
+    for (const Row& row : answer.rows)
+      if (given++ == query.limit || !take(row)) break;
+  };
   // What waits for others is asked for once and for all; nothing is gained by keeping it.
-  if (lock == Lock::Wait)
-    return inner_.find(query, lock, [&](const Row& row) {
-      remember(query.table, row);
-      return take(row);
-    });
+  if (lock == Lock::Wait) {
+    Answer answer{query, lock, {}, false};
+    if (auto asked = ask(answer); !asked) return asked;
+    hand_over(answer);
+    return {};
+  }
   const auto answer = answer_to(query, lock);
   if (!answer) return tl::make_unexpected(answer.error());
-  std::size_t given = 0;
-  for (const Row& row : (*answer)->rows)
-    if (given++ == query.limit || !take(row)) break;
+  hand_over(**answer);
   return {};
 }
 
+// --- writing ----------------------------------------------------------------------------------------------------------------
+
 Result<void> RowCache::insert(const Table& table, const Row& row) {
-  auto done = inner_.insert(table, row);
-  if (!done) return done;
-  remember(table, row);
-  written(table, store::key_of(table, row), &row);
-  return done;
+  if (auto checked = store::check_row(table, row); !checked) return checked;
+  Row key = store::key_of(table, row);
+  Known* there = known(table, key);
+  if (there != nullptr && there->row) return conflict();
+  // Erased without having been looked at: whether the store has it decides how it is written.
+  if (there != nullptr && there->stored == Known::Stored::Unseen) {
+    auto stored = inner_.get(table, key);
+    if (!stored) return tl::make_unexpected(stored.error());
+    there = &remember(table, key, std::move(*stored));
+  }
+  write(table, std::move(key), {row, there == nullptr ? Known::Stored::Absent : there->stored});
+  return {};
 }
 
 Result<void> RowCache::update(const Table& table, const Row& row) {
-  auto done = inner_.update(table, row);
-  if (!done) return done;
-  remember(table, row);
-  written(table, store::key_of(table, row), &row);
-  return done;
+  if (auto checked = store::check_row(table, row); !checked) return checked;
+  Row key = store::key_of(table, row);
+  const Known* there = known(table, key);
+  if (there != nullptr && !there->row) return conflict();
+  write(table, std::move(key), {row, there == nullptr ? Known::Stored::Unseen : there->stored});
+  return {};
 }
 
 Result<void> RowCache::erase(const Table& table, const Row& key) {
-  auto done = inner_.erase(table, key);
-  if (!done) return done;
-  rows_.insert_or_assign({&table, key}, std::nullopt);
-  written(table, key, nullptr);
-  return done;
+  if (auto checked = store::check_key(table, key); !checked) return checked;
+  const Known* there = known(table, key);
+  if (there != nullptr && !there->row) return {};
+  write(table, key, {std::nullopt, there == nullptr ? Known::Stored::Unseen : there->stored});
+  return {};
+}
+
+Result<void> RowCache::savepoint() {
+  savepoints_.push_back(undo_.size());
+  return {};
+}
+
+Result<void> RowCache::rollback_to_savepoint() {
+  CHECK(!savepoints_.empty());
+  for (; undo_.size() > savepoints_.back(); undo_.pop_back()) {
+    Before& before = undo_.back();
+    Rows& rows = tables_[before.table];
+    if (before.known) rows[std::move(before.key)] = std::move(*before.known);
+    else rows.erase(before.key);
+  }
+  answers_.clear();
+  return {};
+}
+
+Result<void> RowCache::release_savepoint() {
+  CHECK(!savepoints_.empty());
+  savepoints_.pop_back();
+  if (savepoints_.empty()) undo_.clear();
+  return {};
+}
+
+// In one order of tables and keys, as every node writes them.
+Result<void> RowCache::flush() {
+  CHECK(savepoints_.empty());
+  if (changes_.empty()) return {};
+  for (const Table* table : store::all_tables()) {
+    if (!changes_.contains(table)) continue;
+    std::vector<Row> inserts, updates;
+    for (auto& [key, known] : tables_[table]) {
+      if (!known.is_changed) continue;
+      known.is_changed = false;
+      if (known.row && known.stored == Known::Stored::Absent) inserts.push_back(*known.row);
+      else if (known.row && known.stored == Known::Stored::Held) updates.push_back(*known.row);
+      else if (known.row) {
+        if (auto done = inner_.update(*table, *known.row); !done) return done;
+      } else if (known.stored != Known::Stored::Absent) {
+        if (auto done = inner_.erase(*table, key); !done) return done;
+      }
+      known.stored = known.row ? Known::Stored::Held : Known::Stored::Absent;
+    }
+    if (!updates.empty())
+      if (auto done = inner_.update_all(*table, updates); !done) return done;
+    if (!inserts.empty())
+      if (auto done = inner_.insert_all(*table, inserts); !done) return done;
+  }
+  changes_.clear();
+  return {};
+}
+
+Result<store::Head> RowCache::take_head() {
+  if (auto flushed = flush(); !flushed) return tl::make_unexpected(flushed.error());
+  return inner_.take_head();
 }
 
 }  // namespace baton::runtime

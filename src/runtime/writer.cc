@@ -358,7 +358,7 @@ Result<void> Writer::run_use_cases(std::span<Job> jobs, store::Transaction& inne
       if (auto released = transaction.release_savepoint(); !released) return released;
     }
   }
-  return {};
+  return transaction.flush();
 }
 
 // A key that was retired or rotated away meanwhile must not seal: nobody could verify what it sealed. Whoever changes keys

@@ -130,4 +130,16 @@ Result<std::vector<std::optional<Row>>> Transaction::get_all(const Table& table,
   return rows;
 }
 
+Result<void> Transaction::insert_all(const Table& table, std::span<const Row> rows) {
+  for (const Row& row : rows)
+    if (auto inserted = insert(table, row); !inserted) return inserted;
+  return {};
+}
+
+Result<void> Transaction::update_all(const Table& table, std::span<const Row> rows) {
+  for (const Row& row : rows)
+    if (auto updated = update(table, row); !updated) return updated;
+  return {};
+}
+
 }  // namespace baton::store

@@ -141,6 +141,10 @@ class Transaction {
   virtual Result<void> insert(const Table& table, const Row& row) = 0;  // STORE_CONFLICT when the key is there
   virtual Result<void> update(const Table& table, const Row& row) = 0;  // by its key; STORE_CONFLICT when not there
   virtual Result<void> erase(const Table& table, const Row& key) = 0;   // no failure when it is not there
+  // Several rows of a table at once, of different keys; where a statement costs more than a row, in few of them. What is
+  // updated was read in this transaction and found, so that it is locked.
+  virtual Result<void> insert_all(const Table& table, std::span<const Row> rows);
+  virtual Result<void> update_all(const Table& table, std::span<const Row> rows);
 
   // Savepoints nest. Rolling back to one keeps it open; release() closes the innermost.
   virtual Result<void> savepoint() = 0;

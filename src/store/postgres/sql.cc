@@ -50,9 +50,20 @@ std::string insert_rows(std::string_view insert, std::size_t columns, std::size_
   return out += ")";
 }
 
-std::string insert_row(const Table& table) {
-  const std::string insert = "INSERT INTO " + quoted(table.name) + " (" + columns_of(table) + ")";
-  return insert_rows(insert, table.columns.size(), 1);
+std::string insert_into(const Table& table) {
+  return "INSERT INTO " + quoted(table.name) + " (" + columns_of(table) + ")";
+}
+
+std::string insert_row(const Table& table) { return insert_rows(insert_into(table), table.columns.size(), 1); }
+
+std::string or_update(const Table& table) {
+  std::string keys, set;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const std::string column = quoted(table.columns[i].name);
+    if (i < table.key_columns) keys.append(keys.empty() ? "" : ", ").append(column);
+    else set.append(set.empty() ? "" : ", ").append(column).append(" = EXCLUDED.").append(column);
+  }
+  return " ON CONFLICT (" + keys + (set.empty() ? ") DO NOTHING" : ") DO UPDATE SET " + set);
 }
 
 std::string update_row(const Table& table) {
@@ -69,6 +80,20 @@ std::string erase_row(const Table& table) { return "DELETE FROM " + quoted(table
 std::string get_row(const Table& table, Lock lock) {
   return ("SELECT " + columns_of(table) + " FROM " + quoted(table.name) + " WHERE " + key_is(table))
       .append(locking(lock));
+}
+
+std::string get_rows(const Table& table, std::size_t count) {
+  std::string keys, in;
+  for (std::size_t i = 0; i < table.key_columns; ++i)
+    keys.append(i == 0 ? "" : ", ").append(quoted(table.columns[i].name));
+  for (std::size_t i = 0; i < count * table.key_columns; ++i) {
+    in += i % table.key_columns != 0 ? ", " : i == 0 ? "(" : table.key_columns == 1 ? ", " : "), (";
+    in += parameter(i + 1);
+  }
+  const bool several = table.key_columns > 1;
+  return "SELECT " + columns_of(table) + " FROM " + quoted(table.name) + " WHERE " +
+         (several ? "(" + keys + ")" : keys) + " IN " + (several ? "(" + in + "))" : in + ")") + " ORDER BY " + keys +
+         std::string(locking(Lock::Wait));
 }
 
 std::string find_rows(const Query& query, Lock lock) {

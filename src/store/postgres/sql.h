@@ -58,10 +58,14 @@ std::string insert_rows(std::string_view insert, std::size_t columns, std::size_
 
 // --- tables ---------------------------------------------------------------------------------------------------------------
 
-std::string insert_row(const Table& table);          // parameters: the row
-std::string update_row(const Table& table);          // parameters: the row
-std::string erase_row(const Table& table);           // parameters: the key
-std::string get_row(const Table& table, Lock lock);  // parameters: the key; gives all columns
+std::string insert_row(const Table& table);                   // parameters: the row
+std::string update_row(const Table& table);                   // parameters: the row
+std::string erase_row(const Table& table);                    // parameters: the key
+std::string get_row(const Table& table, Lock lock);           // parameters: the key; gives all columns
+std::string get_rows(const Table& table, std::size_t count);  // locked; parameters: so many keys; in their order
+
+std::string insert_into(const Table& table);  // what insert_rows() begins with
+std::string or_update(const Table& table);    // and may end with: a row that is there is changed
 
 // All columns of the rows that a query asks for, and its parameters: `equal`, `from`, `below` and `limit`, as far as they
 // are given.

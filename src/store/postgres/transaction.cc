@@ -2,6 +2,7 @@
 #include "store/postgres/transaction.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "base/check.h"
@@ -19,16 +20,16 @@ using Want = Connection::Want;
 // is a sum of powers of two, so that there are few different statements to prepare.
 constexpr std::size_t kInsertRowsMax = 64;
 
-// Sends `count` rows, `add(parameters, i)` giving the values of the i-th.
+// Sends `count` rows, `add(parameters, i)` giving the values of the i-th; `end` closes each statement.
 template <class Add>
-void send_rows(Connection& connection, std::string_view insert, std::size_t columns, std::size_t count,
-               const Add& add) {
+void send_rows(Connection& connection, std::string_view insert, std::size_t columns, std::size_t count, const Add& add,
+               std::string_view end = {}) {
   for (std::size_t sent = 0; sent < count;) {
     std::size_t rows = kInsertRowsMax;
     while (rows > count - sent) rows /= 2;
     Parameters parameters;
     for (std::size_t i = 0; i < rows; ++i) add(parameters, sent + i);
-    connection.send(insert_rows(insert, columns, rows), parameters);
+    connection.send(insert_rows(insert, columns, rows).append(end), parameters);
     sent += rows;
   }
 }
@@ -71,17 +72,36 @@ class PostgresTransaction final : public Transaction {
   }
 
   Result<std::vector<std::optional<Row>>> get_all(const Table& table, std::span<const Row> keys) override {
-    std::vector<Connection::Serial> asked;
-    const std::string sql = get_row(table, Lock::Wait);
-    for (const Row& key : keys) {
+    for (const Row& key : keys)
       if (Result<void> good = accept(check_key(table, key)); !good) return tl::make_unexpected(std::move(good.error()));
-      asked.push_back(connection_->send(sql, values_of(table, key), Want::Rows));
+    std::map<Row, Row> there;
+    std::vector<Connection::Serial> asked;
+    for (std::size_t sent = 0; sent < keys.size();) {
+      // The numbers of keys are powers of two here as well; the last statement names its last key as often as it must.
+      std::size_t count = 1;
+      while (count < kInsertRowsMax && count < keys.size() - sent) count *= 2;
+      Parameters parameters;
+      for (std::size_t i = 0; i < count; ++i) {
+        const Row& key = keys[std::min(sent + i, keys.size() - 1)];
+        for (std::size_t k = 0; k < key.size(); ++k) parameters.value(table.columns[k].type, key[k]);
+      }
+      asked.push_back(connection_->send(get_rows(table, count), parameters, Want::Rows));
+      sent += count;
     }
-    std::vector<std::optional<Row>> out;
     for (const Connection::Serial one : asked) {
       Result<Rows> rows = connection_->await(one);
       if (!rows) return tl::make_unexpected(std::move(rows.error()));
-      out.push_back(rows->size() == 0 ? std::nullopt : std::optional(row_in(*rows, 0, table)));
+      for (std::size_t i = 0; i < rows->size(); ++i) {
+        Row row = row_in(*rows, i, table);
+        Row key = key_of(table, row);
+        there.insert_or_assign(std::move(key), std::move(row));
+      }
+    }
+    std::vector<std::optional<Row>> out;
+    out.reserve(keys.size());
+    for (const Row& key : keys) {
+      const auto found = there.find(key);
+      out.push_back(found == there.end() ? std::nullopt : std::optional(found->second));
     }
     return out;
   }
@@ -109,6 +129,14 @@ class PostgresTransaction final : public Transaction {
   Result<void> erase(const Table& table, const Row& key) override {
     if (Result<void> good = accept(check_key(table, key)); !good) return good;
     return tell(erase_row(table), values_of(table, key));
+  }
+
+  Result<void> insert_all(const Table& table, std::span<const Row> rows) override { return tell_all(table, rows, {}); }
+
+  // The rows are there and locked: an INSERT that changes the row it meets is an update of many rows in one statement, which
+  // needs no plan beyond the primary key.
+  Result<void> update_all(const Table& table, std::span<const Row> rows) override {
+    return tell_all(table, rows, or_update(table));
   }
 
   Result<void> savepoint() override {
@@ -199,6 +227,18 @@ class PostgresTransaction final : public Transaction {
 
   Result<void> tell(std::string_view sql, const Parameters& parameters, Want want = Want::Nothing) {
     connection_->send(sql, parameters, want);
+    return state();
+  }
+
+  Result<void> tell_all(const Table& table, std::span<const Row> rows, std::string_view end) {
+    for (const Row& row : rows)
+      if (Result<void> good = accept(check_row(table, row)); !good) return good;
+    send_rows(
+        *connection_, insert_into(table), table.columns.size(), rows.size(),
+        [&](Parameters& parameters, std::size_t i) {
+          for (std::size_t k = 0; k < rows[i].size(); ++k) parameters.value(table.columns[k].type, rows[i][k]);
+        },
+        end);
     return state();
   }
 
