@@ -909,6 +909,142 @@ TEST_P(Cases, the_sweep_records_what_is_due_and_nothing_else) {
   EXPECT_EQ(text_at(*counts, "/sessions/open"), "0");
 }
 
+// --- a clock that is set ----------------------------------------------------------------------------------------------------
+
+class CasesClock : public Cases {
+ protected:
+  void SetUp() override {
+    if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  }
+  void set_clock(std::int64_t seconds) { clock_.set(clock_.now() + seconds); }
+  void pass(std::int64_t seconds) { clock_.advance(seconds * kSecond); }
+  // As another process would go on with the store.
+  void restart() {
+    cases_.reset();
+    ledger_.reset();
+    cases();
+  }
+  std::string lease_of_five_minutes(const std::string& actor) {
+    ClaimRequest asked;
+    asked.work_id = create();
+    asked.ttl = 300 * kSecond;
+    EXPECT_EQ(outcome(ask([&](Answered done) { cases().claim(as(actor), asked, std::move(done)); })), "taken");
+    return asked.work_id;
+  }
+  // Does it end after so many seconds, and not before?
+  void expect_to_end_after(const std::string& id, std::int64_t seconds) {
+    const std::size_t ended = count_entries(work::kExpired);
+    pass(seconds - 1);
+    sweep();
+    EXPECT_EQ(outcome(claim(as("bob"), id)), "CLAIM_HELD");
+    EXPECT_EQ(count_entries(work::kExpired), ended);
+    pass(1);
+    sweep();
+    EXPECT_EQ(count_entries(work::kExpired), ended + 1);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, CasesClock, ::testing::ValuesIn(store::backends()),
+                         [](const auto& backend) { return backend.param.name; });
+
+TEST_P(CasesClock, set_ahead_ends_no_lease_before_its_time) {
+  const std::string id = lease_of_five_minutes("alice");
+  pass(100);
+  set_clock(3600);
+  sweep();
+  EXPECT_EQ(count_entries(work::kExpired), 0u);
+  EXPECT_EQ(count_entries(work::kPostponed), 1u);
+  expect_to_end_after(id, 200);
+  // One that begins after the jump has its own time and no more.
+  const std::string later = lease_of_five_minutes("alice");
+  expect_to_end_after(later, 300);
+  EXPECT_EQ(count_entries(work::kPostponed), 1u);
+}
+
+TEST_P(CasesClock, set_ahead_is_seen_by_whoever_looks_first) {
+  const std::string id = lease_of_five_minutes("alice");
+  set_clock(3600);
+  EXPECT_EQ(outcome(claim(as("bob"), id)), "CLAIM_HELD");
+  sweep();
+  // The holder may go on with it, and renew it from now on.
+  const std::string session = text_at(show(id), "/lease/session_id");
+  pass(10);
+  const auto renewed = ask([&](Answered done) { cases().renew(as("alice"), session, 0, std::move(done)); });
+  ASSERT_EQ(outcome(renewed), "taken");
+  EXPECT_EQ(text_at(renewed, "/expires_at"), format_time(clock_.now() + 300));
+  expect_to_end_after(id, 300);
+}
+
+TEST_P(CasesClock, set_back_neither_ends_nor_lengthens) {
+  const std::string id = lease_of_five_minutes("alice");
+  pass(100);
+  set_clock(-3600);
+  sweep();
+  expect_to_end_after(id, 200);
+  const std::string later = lease_of_five_minutes("alice");
+  pass(50);
+  set_clock(3600);  // and right again
+  sweep();
+  expect_to_end_after(later, 250);
+  EXPECT_EQ(count_entries(work::kPostponed), 0u);
+}
+
+TEST_P(CasesClock, a_jump_that_was_noticed_outlasts_the_process) {
+  const std::string id = lease_of_five_minutes("alice");
+  pass(100);
+  set_clock(3600);
+  create();  // something is written: the jump is on record, and nobody has looked at the lease
+  EXPECT_EQ(count_entries("ledger.clock_jumped"), 1u);
+  restart();
+  expect_to_end_after(id, 200);
+  set_clock(-3600);
+  const std::string later = lease_of_five_minutes("alice");
+  pass(100);
+  create();
+  restart();
+  expect_to_end_after(later, 200);
+}
+
+TEST_P(CasesClock, two_that_notice_one_jump_move_a_lease_once) {
+  const std::string id = lease_of_five_minutes("alice");
+  UseCases other(store(), *ledger_, clock(), random_, config_);
+  const auto sweep_other = [&] { return ask([&](Answered done) { other.sweep(100, std::move(done)); }); };
+  EXPECT_EQ(text_at(sweep_other(), "/settled"), "0");
+  set_clock(3600);
+  sweep();
+  pass(60);
+  EXPECT_EQ(text_at(sweep_other(), "/settled"), "0");
+  EXPECT_EQ(count_entries(work::kPostponed), 1u);
+  pass(239);
+  EXPECT_EQ(text_at(sweep_other(), "/settled"), "0");
+  pass(1);
+  EXPECT_EQ(text_at(sweep_other(), "/settled"), "1");
+  EXPECT_EQ(count_entries(work::kExpired), 1u);
+  EXPECT_EQ(phase_of(id), "DRAFT");
+}
+
+TEST_P(CasesClock, set_ahead_ends_neither_offers_nor_questions) {
+  Mutation alice = as("alice");
+  alice.caller.actor.names = {"agt_alice"};
+  const std::string offered = create(), asked = create();
+  const auto giver = claim(alice, offered);
+  ASSERT_EQ(outcome(hand_off(alice, text_at(giver, "/session/id"), packet({}, clock_.now()))), "taken");
+  const auto asker = claim(as("carol"), asked);
+  ASSERT_EQ(outcome(hand_off(as("carol"), text_at(asker, "/session/id"),
+                             contract(text_at(asker, "/session/agent_id"), "NEEDS_INPUT"))),
+            "taken");
+  set_clock(30 * 24 * 3600);
+  sweep();
+  EXPECT_EQ(outcome(claim(as("dave"), offered)), "CLAIM_OFFERED");
+  EXPECT_EQ(phase_of(asked), "DRAFT");
+  pass(3600);
+  sweep();
+  EXPECT_EQ(outcome(claim(as("dave"), offered)), "taken");
+  pass(7 * 24 * 3600 - 3600);
+  sweep();
+  EXPECT_EQ(phase_of(asked), "BLOCKED");
+}
+
 // --- tokens -----------------------------------------------------------------------------------------------------------------
 
 TEST_P(Cases, a_token_is_told_once_and_kept_as_a_hash) {

@@ -340,6 +340,9 @@ std::vector<Happened> one_of_each() {
     add(free, {event});
   };
   plain(kDependencyDone, "dependency", "W-0");
+  World leased;
+  leased.hold(kAnn, "s1", at(1));
+  add(leased, postpone(*leased.item, kSecond, at(3)).events);
   plain(kLabelled, "labels", json::Value::Array{"x"});
   return out;
 }
@@ -396,7 +399,7 @@ TEST(work_apply, every_event_is_known_and_strict) {
   }
   std::sort(seen.begin(), seen.end());
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-  EXPECT_EQ(seen.size(), 19u) << "all of them";
+  EXPECT_EQ(seen.size(), 20u) << "all of them";
   EXPECT_FALSE(is_event("work.nothing"));
   EXPECT_FALSE(World().apply_to("work.nothing", "{}"));
 }

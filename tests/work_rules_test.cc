@@ -500,6 +500,31 @@ TEST(work_lease, settling_an_expired_one) {
   EXPECT_EQ(world.item->totals.sessions, 3u);
 }
 
+TEST(work_lease, a_clock_set_ahead_moves_what_is_due) {
+  World world;
+  EXPECT_TRUE(postpone(*world.item, kMinute, at(1)).events.empty()) << "nothing is due";
+  const Session session = world.hold(kAnn, "s1", at(0));
+  EXPECT_TRUE(postpone(*world.item, 0, at(1)).events.empty());
+  const std::int64_t before = world.item->deadline();
+  world.take(postpone(*world.item, kMinute, at(1)));
+  EXPECT_EQ(world.item->deadline(), before + kMinute);
+  EXPECT_EQ(world.item->lease->expires_at, Time{before + kMinute});
+
+  // While a person is asked the lease's own clock stands still.
+  world.take(park(*world.item, session, WaitsFor::Input, "which?", world.policy, at(2)));
+  const Lease parked = *world.item->lease;
+  world.take(postpone(*world.item, kMinute, at(3)));
+  EXPECT_EQ(world.item->lease->expires_at, parked.expires_at);
+  EXPECT_EQ(world.item->lease->parked_at, parked.parked_at);
+  EXPECT_EQ(world.item->deadline(), parked.parked_until->nanoseconds + kMinute);
+
+  World offered;
+  const Session giver = offered.hold(kAnn, "s1", at(0));
+  offered.take(offer(*offered.item, giver, {"bob", at(kMinute), "m"}, at(1)));
+  offered.take(postpone(*offered.item, kMinute, at(2)));
+  EXPECT_EQ(offered.item->offer->until, at(2 * kMinute));
+}
+
 TEST(work_lease, renewing) {
   World world;
   world.policy.lease_ttl = 100 * kSecond;

@@ -23,9 +23,9 @@ struct Due {
   std::string_view type;
   std::string_view member;  // where its payload has the time
 };
-constexpr std::array kDue = {Due{work::kClaimed, "expires_at"}, Due{work::kRenewed, "expires_at"},
+constexpr std::array kDue = {Due{work::kClaimed, "expires_at"},  Due{work::kRenewed, "expires_at"},
                              Due{work::kAnswered, "expires_at"}, Due{work::kParked, "until"},
-                             Due{work::kOffered, "until"}};
+                             Due{work::kOffered, "until"},       Due{work::kPostponed, "until"}};
 
 // What a use case answers, for whoever waits for it. Kept by both, because either may be gone first.
 struct Waited {

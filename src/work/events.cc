@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "work/phases.h"
+#include "work/ruling.h"
 
 namespace baton::work {
 namespace {
@@ -292,6 +293,17 @@ void offer_ended(Change& change) {
   change.item.offer.reset();
 }
 
+void postponed(Change& change) {
+  Item& item = change.item;
+  const auto by = change.payload.number<std::int64_t>("by_ns");
+  if (by <= 0) change.payload.refuse("it is not later by anything");
+  // While a lease is parked its own clock stands still, and only the person's goes on.
+  if (item.lease && item.lease->parked_until) item.lease->parked_until = later(*item.lease->parked_until, by);
+  else if (item.lease) item.lease->expires_at = later(item.lease->expires_at, by);
+  if (item.offer) item.offer->until = later(item.offer->until, by);
+  if (change.payload.time("until").nanoseconds != item.deadline()) change.payload.refuse("it is due at another time");
+}
+
 void unblocked(Change& change) {
   Item& item = change.item;
   if (item.phase != Phase::Blocked) change.payload.refuse("the item is not BLOCKED");
@@ -384,6 +396,7 @@ constexpr std::array kRows = {
     Row{kCompleted, completed, About::Holder, SessionState::Closed},  // for the reason it gives
     Row{kOffered, offered, About::Holder, SessionState::Closed, "offered"},
     Row{kOfferEnded, offer_ended, About::Item},
+    Row{kPostponed, postponed, About::Item},
     Row{kUnblocked, unblocked, About::Item},
     Row{kAborted, aborted, About::HolderIfNamed, SessionState::Killed, "aborted"},
     Row{kCiReported, ci_reported, About::Item},

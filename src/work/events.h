@@ -40,6 +40,7 @@ inline constexpr std::string_view kParkingLapsed = "work.parking_lapsed";  // se
 inline constexpr std::string_view kCompleted = "work.session_completed";
 inline constexpr std::string_view kOffered = "work.offered";        // session_id, fence, to, until, message_id : the sender's session ends
 inline constexpr std::string_view kOfferEnded = "work.offer_ended"; // to, because
+inline constexpr std::string_view kPostponed = "work.postponed";    // by_ns, until : the clock was set ahead by so much; what is due (first at `until`) is due so much later
 inline constexpr std::string_view kUnblocked = "work.unblocked";    // from, phase, note?
 inline constexpr std::string_view kAborted = "work.aborted";        // reason, session_id?
 inline constexpr std::string_view kCiReported = "work.ci_reported"; // check, conclusion, commit?, source (webhook, api, signal), delivery_id?, next_phase (CI_PENDING when more checks are to come); of a signal also event_id, pr_url?, evidence_bundle_ref?, notes?, because?

@@ -53,6 +53,11 @@ Ruling settle(const Item& item, const Policy& policy, Time now) {
   return {};
 }
 
+Ruling postpone(const Item& item, std::int64_t by, Time now) {
+  if (by <= 0 || item.deadline() == INT64_MAX) return {};
+  return Happens(kPostponed, item, now).with("by_ns", by).with("until", format_time(later({item.deadline()}, by)));
+}
+
 std::vector<Diagnostic> check_lease(const Item& item, const Session& session, Time now, Code code) {
   const std::string_view problem = why_stale(item, session, now);
   if (problem.empty()) return {};

@@ -52,6 +52,9 @@ Ruling create(const NewWork& asked, bool there, std::span<const std::optional<It
 // What has become due by now and was not recorded yet: a lease that is over (attempts + 1, BLOCKED when they are exhausted), a
 // person who took too long, an offer that ended. Every other rule takes an item that is settled: call this first.
 Ruling settle(const Item& item, const Policy& policy, Time now);
+// The clock was set ahead by so many nanoseconds since the item changed: what is due at a time is due that much later. Nothing
+// happens when nothing is, or when it was not. To be called before settle.
+Ruling postpone(const Item& item, std::int64_t by, Time now);
 
 // --- claiming -----------------------------------------------------------------------------------------------------------
 

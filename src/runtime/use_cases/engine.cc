@@ -158,6 +158,18 @@ void Engine::run(const Mutation& by, Body body, Answered done, Manner manner) {
   is_told();
 }
 
+Engine::Engine(store::Store& store, Ledger& ledger, Clock& clock, Random& random, const workspace::Config& config)
+    : store(store),
+      ledger(ledger),
+      clock(clock),
+      random(random),
+      config(config),
+      refusals(ledger, clock),
+      timekeeper(clock) {
+  // A store that cannot be read now can do nothing else either; what is not known of the past is then as on a first start.
+  if (const auto reader = store.reader()) (void)timekeeper.begin(**reader);
+}
+
 Engine::~Engine() {
   for (std::size_t left; (left = under_way_->load()) != 0;) under_way_->wait(left);
 }
@@ -279,6 +291,9 @@ Result<std::optional<work::Session>> Act::session(const std::string& session_id)
 }
 
 Result<void> Act::settle(work::Item& item) {
+  const work::Ruling moved = work::postpone(item, engine.timekeeper.skipped_since(item.changed_at), now);
+  for (const work::Event& event : moved.events)
+    if (auto done = record_as(node_actor(), event, item, Is::Beside); !done) return done;
   // One event may leave another due: a lease that is over and an offer that is.
   for (int more = 0; more < 2; ++more) {
     const work::Ruling due = work::settle(item, policy(), now);

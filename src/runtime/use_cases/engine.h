@@ -14,6 +14,7 @@
 
 #include "runtime/use_cases.h"
 #include "runtime/use_cases/refusals.h"
+#include "runtime/use_cases/timekeeper.h"
 #include "runtime/work_rows.h"
 #include "work/events.h"
 
@@ -40,8 +41,7 @@ class Engine {
   using Dress = std::function<void(Answer&)>;
   using Finish = std::function<Result<void>(store::Reader&, Answer&)>;
 
-  Engine(store::Store& store, Ledger& ledger, Clock& clock, Random& random, const workspace::Config& config)
-      : store(store), ledger(ledger), clock(clock), random(random), config(config), refusals(ledger, clock) {}
+  Engine(store::Store& store, Ledger& ledger, Clock& clock, Random& random, const workspace::Config& config);
   ~Engine();  // waits until everyone who asked has been told
 
   // `signal`: a handoff of this subject, whose refusal is recorded (empty: it is not). `finish_replay` makes an answer that
@@ -67,6 +67,7 @@ class Engine {
   Random& random;
   const workspace::Config& config;
   Refusals refusals;
+  Timekeeper timekeeper;
 
  private:
   struct Running;
@@ -83,13 +84,13 @@ class Engine {
 class Act {
  public:
   Act(Engine& engine, Unit& unit, const Mutation& by, Answer& answer, Time now)
-      : engine(engine), unit(unit), by(by), answer(answer), now(now) {}
+      : engine(engine), unit(unit), by(by), answer(answer), now(engine.timekeeper.judge(now)) {}
 
   Engine& engine;
   Unit& unit;
   const Mutation& by;
   Answer& answer;
-  const Time now;  // the store's clock
+  const Time now;  // the store's clock, without its jumps
 
   const work::Policy& policy() const { return engine.config.policy; }
   const Caller& caller() const { return by.caller; }
