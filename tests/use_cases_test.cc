@@ -175,6 +175,35 @@ TEST_P(Cases, an_item_waits_for_those_it_depends_on) {
   EXPECT_EQ(text_at(claim(as("alice")), "/work/id"), waiting);
 }
 
+TEST_P(Cases, whoever_waits_for_an_item_that_is_aborted_is_blocked_and_says_why) {
+  const std::string base = create(), other = create();
+  work::NewWork asked;
+  asked.depends_on = {base, other};
+  const std::string waiting = create(asked);
+  asked.depends_on = {base};
+  const std::string closed = create(asked);
+  const auto abort = [&](const std::string& id) {
+    return ask([&](Answered done) { cases().abort(as_operator(), id, "not needed", std::move(done)); });
+  };
+  ASSERT_EQ(outcome(abort(closed)), "taken");
+  ASSERT_EQ(outcome(abort(base)), "taken");
+  EXPECT_EQ(count_entries(work::kDependencyAborted), 2u) << "one for each that waited";
+  EXPECT_EQ(phase_of(waiting), "BLOCKED");
+  EXPECT_EQ(text_at(show(waiting), "/blocked_because"),
+            "`" + base + "`, which it depends on, was aborted and will never be COMPLETED");
+  EXPECT_EQ(text_at(show(waiting), "/blocked_in"), "DRAFT");
+  EXPECT_EQ(text_at(show(closed), "/state"), "aborted");
+
+  // An operator lets it go on without; it waits for the others all the same.
+  ASSERT_EQ(outcome(ask([&](Answered done) {
+              cases().unblock(as_operator(), waiting, std::nullopt, "without it", std::move(done));
+            })),
+            "taken");
+  EXPECT_EQ(phase_of(waiting), "DRAFT");
+  EXPECT_EQ(text_at(show(waiting), "/open_dependencies"), "[\"" + other + "\"]");
+  EXPECT_EQ(outcome(claim(as("alice"), waiting)), "CLAIM_WAITS");
+}
+
 // --- claiming ---------------------------------------------------------------------------------------------------------------
 
 TEST_P(Cases, priority_comes_before_age_and_age_before_nothing) {

@@ -64,7 +64,8 @@ Item random_item(Dice& dice) {
   if (dice.chance(50)) item.blocked_in = dice.one_of(kPhases);
   item.blocked_because = dice.text();
   item.attempts = static_cast<std::uint32_t>(dice.below(4));
-  item.implementer = dice.text(), item.pr_url = dice.text(), item.repository = dice.text();
+  item.implementer = dice.text(), item.earlier_implementers = dice.texts(), item.pr_url = dice.text(),
+  item.repository = dice.text();
   item.evidence_bundle_ref = dice.text(), item.pr_number = dice.below(3);
   item.head_sha = dice.text(), item.checks_sha = dice.text();
   for (const std::string& name : dice.texts()) item.checks[name] = dice.text();
@@ -316,14 +317,14 @@ std::vector<Happened> one_of_each() {
   add(held, fail(item, session, "so", at(2)).events);
   add(held, park(item, session, WaitsFor::Input, "which?", policy, at(2)).events);
   add(held, exit(item, session, kAnn, {}, at(2)).events);
-  add(held, offer(item, session, {"bob", at(9), "m"}, at(2)).events);
+  add(held, offer(item, session, {"bob", at(9), "m"}, policy, at(2)).events);
   add(held, abort(item, "so", at(2)).events);
   World parked = held;
   parked.take(park(item, session, WaitsFor::Input, "which?", policy, at(2)));
   add(parked, answer(*parked.item, "that", at(3)).events);
   add(parked, settle(*parked.item, policy, at(100 * kDay)).events);
   World offered = held;
-  offered.take(offer(item, session, {"bob", at(9), "m"}, at(2)));
+  offered.take(offer(item, session, {"bob", at(9), "m"}, policy, at(2)));
   add(offered, settle(*offered.item, policy, at(9)).events);
   World blocked;
   blocked.item->phase = Phase::Blocked;
@@ -340,6 +341,7 @@ std::vector<Happened> one_of_each() {
     add(free, {event});
   };
   plain(kDependencyDone, "dependency", "W-0");
+  plain(kDependencyAborted, "dependency", "W-0");
   World leased;
   leased.hold(kAnn, "s1", at(1));
   add(leased, postpone(*leased.item, kSecond, at(3)).events);
@@ -399,7 +401,7 @@ TEST(work_apply, every_event_is_known_and_strict) {
   }
   std::sort(seen.begin(), seen.end());
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-  EXPECT_EQ(seen.size(), 20u) << "all of them";
+  EXPECT_EQ(seen.size(), 21u) << "all of them";
   EXPECT_FALSE(is_event("work.nothing"));
   EXPECT_FALSE(World().apply_to("work.nothing", "{}"));
 }
@@ -523,7 +525,7 @@ class Walk {
       case 6: return park(item, session, WaitsFor::Input, dice_.text(), policy, now_);
       case 7:
         return offer(item, session, {dice_.chance(50) ? "bob" : "role:agent", {now_.nanoseconds + 5 * kSecond}, "m"},
-                     now_);
+                     policy, now_);
       case 8: return unblock(item, dice_.chance(50) ? std::optional(dice_.one_of(kPhases)) : std::nullopt, "", now_);
       case 9: return answer(item, "yes", now_);
       case 10: return dice_.chance(2) ? abort(item, "", now_) : Ruling{};

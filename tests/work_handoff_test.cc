@@ -257,7 +257,7 @@ TEST(work_offer, to_one_alone_and_then_to_anyone) {
   World world;
   world.item->attempts = 2;
   const Session session = world.hold(kAnn, "s1", at(0));
-  world.take(offer(*world.item, session, {"bob", at(kDay), "m-1"}, at(kSecond)));
+  world.take(offer(*world.item, session, {"bob", at(kDay), "m-1"}, world.policy, at(kSecond)));
   EXPECT_EQ(world.item->phase, Phase::Implementation);
   EXPECT_EQ(world.item->waiting_since, at(0));
   EXPECT_EQ(world.item->attempts, 0u);
@@ -275,9 +275,15 @@ TEST(work_offer, to_one_alone_and_then_to_anyone) {
   EXPECT_EQ(world.item->queue(), "IMPLEMENTATION");
   world.hold(kAnn, "s2", at(kDay));
 
+  // Nobody keeps an item from the others for longer than a person is waited for.
+  World kept;
+  const Session giver = kept.hold(kAnn, "s1", at(0));
+  kept.take(offer(*kept.item, giver, {"bob", at(3650 * kDay), "m-1"}, kept.policy, at(kSecond)));
+  EXPECT_EQ(kept.item->offer->until, at(kSecond + kept.policy.max_parked));
+
   for (const Offer& bad : {Offer{"", at(kDay), "m"}, Offer{std::string(257, 'x'), at(kDay), "m"},
                            Offer{"bob", at(kDay), std::string(257, 'x')}, Offer{"\xff", at(kDay), "m"}})
-    EXPECT_EQ(code(offer(*world.item, world.session("s2"), bad, at(kDay))), "WORK_FIELD");
+    EXPECT_EQ(code(offer(*world.item, world.session("s2"), bad, world.policy, at(kDay))), "WORK_FIELD");
 }
 
 // --- people -----------------------------------------------------------------------------------------------------------

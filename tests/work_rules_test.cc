@@ -210,12 +210,28 @@ TEST(work_claim, of_a_parked_lease_only_by_its_actor) {
   const Ruling other = claim(*world.item, world.claim_of(kBob, "s2"), world.policy, at(kDay));
   EXPECT_EQ(code(other), "CLAIM_HELD");
   EXPECT_NE(other.refused[0].message.find("while a person is asked"), std::string::npos);
+  // Another session of the same actor waits for the same answer, and as long.
   world.hold(kAnn, "s3", at(kDay));
-  EXPECT_EQ(world.item->waits_for, WaitsFor::Nothing);
-  EXPECT_EQ(world.item->question, "");
-  EXPECT_EQ(world.item->lease->expires_at, at(kDay + world.policy.lease_ttl));
-  EXPECT_FALSE(world.item->lease->parked_until);
+  EXPECT_EQ(world.item->waits_for, WaitsFor::Input);
+  EXPECT_EQ(world.item->question, "which?");
+  EXPECT_EQ(world.item->lease->parked_until, at(kSecond + world.policy.max_parked));
   EXPECT_EQ(world.session("s1").state, SessionState::Killed);
+  EXPECT_EQ(world.session("s3").state, SessionState::Paused);
+  EXPECT_EQ(code(exit(*world.item, world.session("s3"), kAnn, {}, at(kDay))), "LEASE_PARKED");
+  world.take(answer(*world.item, "that", at(2 * kDay)));
+  EXPECT_EQ(world.session("s3").state, SessionState::Open);
+  EXPECT_EQ(world.item->lease->expires_at, at(2 * kDay + world.policy.lease_ttl));
+  EXPECT_EQ(world.item->answer, "that");
+}
+
+TEST(work_lease, a_question_is_not_released_or_offered_away) {
+  World world;
+  const Session session = world.hold(kAnn, "s1", at(0));
+  world.take(park(*world.item, session, WaitsFor::Input, "which?", world.policy, at(1)));
+  EXPECT_EQ(code(release(*world.item, world.session("s1"), "", at(2))), "LEASE_PARKED");
+  EXPECT_EQ(code(offer(*world.item, world.session("s1"), {"bob", at(kDay), "m"}, world.policy, at(2))), "LEASE_PARKED");
+  world.take(answer(*world.item, "that", at(3)));
+  world.take(release(*world.item, world.session("s1"), "", at(4)));
 }
 
 TEST(work_claim, a_lease_that_is_over_is_held_until_it_is_settled) {
@@ -267,6 +283,39 @@ TEST(work_claim, reviewers) {
     EXPECT_EQ(code(claim(*world.item, world.claim_of(each.actor, "s1"), world.policy, at(0))), each.want)
         << phase_name(each.phase) << " " << each.actor.id << each.allow_self_review << each.review_by_operator;
   }
+}
+
+// What an earlier one did is in it too, whoever completed it last.
+TEST(work_claim, nobody_reviews_what_he_implemented_before) {
+  World world;
+  const auto implement = [&](const Actor& actor, const std::string& session, std::int64_t when) {
+    const Session held = world.hold(actor, session, at(when));
+    world.take(exit(*world.item, held, actor, {}, at(when + 1)));
+    world.take(report_ci(*world.item, {"", "api", "failure", "", ""}, world.policy, at(when + 2)).events.at(0));
+    world.take(unblock(*world.item, std::nullopt, "", at(when + 3)));
+  };
+  implement(kAnn, "s1", 0);
+  implement(kBob, "s2", 10);
+  EXPECT_EQ(world.item->implementer, "bob");
+  EXPECT_EQ(world.item->earlier_implementers, std::vector<std::string>{"ann"});
+  Item item = *world.item;
+  for (const Phase phase : {Phase::ReadyForReview, Phase::Review, Phase::ReadyForMerge}) {
+    item.phase = phase;
+    for (const Actor& actor : {kAnn, kBob})
+      EXPECT_EQ(code(claim(item, world.claim_of(actor, "s9"), world.policy, at(20))), "CLAIM_SAME_ACTOR") << actor.id;
+    EXPECT_EQ(code(claim(item, world.claim_of({"carl", ActorKind::Agent}, "s9"), world.policy, at(20))), "");
+  }
+  implement(kAnn, "s3", 30);
+  EXPECT_EQ(world.item->earlier_implementers, std::vector<std::string>{"bob"}) << "each once";
+
+  // More than are remembered: who may review it is a person's to say.
+  for (int i = 0; i < 70; ++i) implement({"a" + std::to_string(i), ActorKind::Agent}, "n" + std::to_string(i), 100 * i);
+  EXPECT_EQ(world.item->earlier_implementers.size(), kImplementersMax);
+  item = *world.item;
+  item.phase = Phase::Review;
+  EXPECT_EQ(code(claim(item, world.claim_of({"carl", ActorKind::Agent}, "s9"), world.policy, at(9999))),
+            "CLAIM_OPERATOR_ONLY");
+  EXPECT_EQ(code(claim(item, world.claim_of(kOlga, "s9"), world.policy, at(9999))), "");
 }
 
 TEST(work_claim, offers) {
@@ -420,7 +469,9 @@ const std::vector<Write> kWrites = {
        return park(i, s, WaitsFor::Input, "?", p, now);
      }},
     {"offer", "EXIT_LEASE",
-     [](const Item& i, const Session& s, const Policy&, Time now) { return offer(i, s, {"bob", at(kDay), "m"}, now); }},
+     [](const Item& i, const Session& s, const Policy& policy, Time now) {
+       return offer(i, s, {"bob", at(kDay), "m"}, policy, now);
+     }},
 };
 
 TEST(work_lease, ends_at_its_end_and_not_before) {
@@ -520,7 +571,7 @@ TEST(work_lease, a_clock_set_ahead_moves_what_is_due) {
 
   World offered;
   const Session giver = offered.hold(kAnn, "s1", at(0));
-  offered.take(offer(*offered.item, giver, {"bob", at(kMinute), "m"}, at(1)));
+  offered.take(offer(*offered.item, giver, {"bob", at(kMinute), "m"}, offered.policy, at(1)));
   offered.take(postpone(*offered.item, kMinute, at(2)));
   EXPECT_EQ(offered.item->offer->until, at(2 * kMinute));
 }

@@ -120,6 +120,7 @@ const std::vector<Shape>& shapes() {
         {"blocked_because", "string", kMaybe},
         {"attempts", "integer"},
         {"implementer", "string", kMaybe},
+        {"earlier_implementers", "[]string", kMaybe, "who else completed IMPLEMENTATION; none of them reviews it"},
         {"pr_url", "string", kMaybe},
         {"repository", "string", kMaybe, "`owner/name` of pr_url"},
         {"pr_number", "integer", kMaybe},

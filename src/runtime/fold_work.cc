@@ -90,7 +90,7 @@ Result<void> fold_work_event(const Event& event, json::Node payload, store::Tran
       !done)
     return done;
   if (event.type == work::kCreated) return wait_for(*effect->item, transaction);
-  if (event.type == work::kDependencyDone) {
+  if (event.type == work::kDependencyDone || event.type == work::kDependencyAborted) {
     std::string dependency;
     if (!read_text(payload, "dependency", dependency)) return malformed(event, "dependency");
     return transaction.erase(tables::kWorkDependencies, {dependency, work_id});

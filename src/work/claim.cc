@@ -84,7 +84,11 @@ Refusal check_role(Asked& asked) {
 }
 
 Refusal check_operator(Asked& asked) {
-  if (!asked.policy.review_by_operator || !asked.phase_rules().is_review) return {};
+  const bool for_operators = asked.policy.review_by_operator && asked.phase_rules().is_review;
+  // So many have implemented it that not all are remembered, and somebody might review his own work.
+  const bool too_many = !asked.policy.allow_self_review && asked.phase_rules().not_implementers &&
+                        asked.item.earlier_implementers.size() >= kImplementersMax;
+  if (!for_operators && !too_many) return {};
   if (asked.claim.actor.kind == ActorKind::Operator) return {};
   return report(Code::CLAIM_OPERATOR_ONLY, {}, {{"work", asked.item.id}, {"phase", asked.phase_name()}});
 }
@@ -92,7 +96,8 @@ Refusal check_operator(Asked& asked) {
 Refusal check_same_actor(Asked& asked) {
   const std::string& actor = asked.claim.actor.id;
   if (asked.policy.allow_self_review || !asked.phase_rules().not_implementers) return {};
-  if (asked.item.implementer.empty() || asked.item.implementer != actor) return {};
+  const auto& earlier = asked.item.earlier_implementers;
+  if (asked.item.implementer != actor && std::find(earlier.begin(), earlier.end(), actor) == earlier.end()) return {};
   return report(Code::CLAIM_SAME_ACTOR, {}, {{"actor", actor}, {"work", asked.item.id}, {"phase", asked.phase_name()}});
 }
 

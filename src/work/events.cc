@@ -87,6 +87,11 @@ class Payload {
   std::string problem_;
 };
 
+void add_sorted(std::vector<std::string>& names, std::string name) {
+  const auto at = std::lower_bound(names.begin(), names.end(), name);
+  if (at == names.end() || *at != name) names.insert(at, std::move(name));
+}
+
 // An event being applied.
 struct Change {
   Payload payload;
@@ -120,6 +125,13 @@ struct Change {
     item.attempts = 0;
   }
 
+  void implemented_by(const std::string& actor) {
+    std::erase(item.earlier_implementers, actor);
+    if (!item.implementer.empty() && item.implementer != actor && item.earlier_implementers.size() < kImplementersMax)
+      add_sorted(item.earlier_implementers, item.implementer);
+    item.implementer = actor;
+  }
+
   void forget_checks() {
     item.checks.clear();
     item.checks_sha.clear();
@@ -140,11 +152,6 @@ struct Change {
 
 // The first text that is not empty.
 std::string first_of(std::string first, std::string second) { return first.empty() ? std::move(second) : first; }
-
-void add_sorted(std::vector<std::string>& names, std::string name) {
-  const auto at = std::lower_bound(names.begin(), names.end(), name);
-  if (at == names.end() || *at != name) names.insert(at, std::move(name));
-}
 
 // --- one function an event --------------------------------------------------------------------------------------------
 
@@ -183,6 +190,7 @@ void claimed(Change& change) {
   session.fence = fence;
   session.opened_at = change.at;
 
+  const std::optional<Lease> was = std::move(item.lease);
   Lease& lease = item.lease.emplace();
   lease.id = payload.text("lease_id");
   lease.session_id = session.id;
@@ -192,7 +200,11 @@ void claimed(Change& change) {
   lease.expires_at = payload.time("expires_at");
   lease.ttl = payload.number<std::int64_t>("ttl");
   item.offer.reset();
-  if (item.waits_for != WaitsFor::Nothing) change.ask_nothing();
+  // Who takes over from a session that waits for a person waits for the same, and as long.
+  if (was && was->parked_until) {
+    lease.parked_at = change.at;
+    lease.parked_until = was->parked_until;
+  }
   ++item.totals.sessions;
   change.enter(payload.phase("phase"));
 
@@ -208,9 +220,8 @@ void renewed(Change& change) {
   change.item.lease->expires_at = change.payload.time("expires_at");
 }
 
-// Whoever goes without an answer leaves no question behind.
 void released(Change& change) {
-  if (change.item.waits_for != WaitsFor::Nothing) change.ask_nothing();
+  if (change.item.lease->parked_until) change.payload.refuse("the lease is parked");
 }
 
 // A session ended without a handoff: `phase` is BLOCKED when there were too many.
@@ -228,14 +239,14 @@ void expired(Change& change) {
 }
 
 void abandoned(Change& change) {
+  if (change.item.lease->parked_until) change.payload.refuse("the lease is parked");
   count_attempt(change, first_of(change.payload.optional_text("output"),
                                  "the session's process ended without a handoff, and without output"));
-  released(change);
 }
 
 void failed(Change& change) {
   change.block(first_of(change.payload.optional_text("output"), "the session's handoffs were refused too often"));
-  released(change);
+  change.ask_nothing();
 }
 
 void parked(Change& change) {
@@ -273,7 +284,7 @@ void completed(Change& change) {
   if (agent_exit::next_phase(phase, reason) != next) payload.refuse("the phase does not lead there");
 
   change.begin_afresh();
-  if (phase == Phase::Implementation && reason == agent_exit::Reason::Completed) item.implementer = actor;
+  if (phase == Phase::Implementation && reason == agent_exit::Reason::Completed) change.implemented_by(actor);
   change.set_pull_request(payload.optional_text("pr_url"));
   change.set_evidence(payload.optional_text("evidence_bundle_ref"));
   change.ended_because = agent_exit::reason_name(reason);
@@ -357,6 +368,14 @@ void commit_seen(Change& change) {
 
 void dependency_done(Change& change) { std::erase(change.item.open_dependencies, change.payload.text("dependency")); }
 
+void dependency_aborted(Change& change) {
+  Item& item = change.item;
+  const std::string dependency = change.payload.text("dependency");
+  std::erase(item.open_dependencies, dependency);
+  if (item.aborted || is_final(item.phase)) return;  // it is closed, or BLOCKED for a reason of its own
+  change.block("`" + dependency + "`, which it depends on, was aborted and will never be COMPLETED");
+}
+
 void labelled(Change& change) {
   for (std::string& label : change.payload.list("labels")) add_sorted(change.item.labels, std::move(label));
 }
@@ -402,6 +421,7 @@ constexpr std::array kRows = {
     Row{kCiReported, ci_reported, About::Item},
     Row{kCommitSeen, commit_seen, About::Item},
     Row{kDependencyDone, dependency_done, About::Item},
+    Row{kDependencyAborted, dependency_aborted, About::Item},
     Row{kLabelled, labelled, About::Item},
 };
 
@@ -431,7 +451,7 @@ void begin_session(const Row& row, Change& change, const std::optional<Session>&
 
 void end_session(const Row& row, Change& change) {
   Session& session = change.session;
-  session.state = row.state;
+  session.state = row.about == About::New && change.item.lease->parked_until ? SessionState::Paused : row.state;
   if (!ends(row.state)) return;
   session.ended_because = row.ended_because.empty() ? change.ended_because : row.ended_because;
   session.ended_at = change.ended_at;

@@ -46,6 +46,7 @@ inline constexpr std::string_view kAborted = "work.aborted";        // reason, s
 inline constexpr std::string_view kCiReported = "work.ci_reported"; // check, conclusion, commit?, source (webhook, api, signal), delivery_id?, next_phase (CI_PENDING when more checks are to come); of a signal also event_id, pr_url?, evidence_bundle_ref?, notes?, because?
 inline constexpr std::string_view kCommitSeen = "work.commit_seen"; // commit : the pull request's head; clears the checks of any other
 inline constexpr std::string_view kDependencyDone = "work.dependency_done";  // dependency
+inline constexpr std::string_view kDependencyAborted = "work.dependency_aborted";  // dependency : it will never be COMPLETED; BLOCKED, unless it is closed
 inline constexpr std::string_view kLabelled = "work.labelled";      // labels[] : added
 
 // Where the effect of an event goes.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a handoff of any dialect does to its item.
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -99,8 +101,11 @@ Ruling park(const Item& item, const Session& session, WaitsFor waits_for, std::s
       .with("until", format_time(later(now, policy.max_parked)));
 }
 
-Ruling offer(const Item& item, const Session& session, const Offer& offer, Time now) {
+Ruling offer(const Item& item, const Session& session, const Offer& offer, const Policy& policy, Time now) {
   if (auto refused = check_lease(item, session, now, Code::EXIT_LEASE); !refused.empty()) return {refused, {}};
+  // It asked a person, and nobody has answered: the question is not for the next one to lose.
+  if (item.lease->parked_until)
+    return refuse(Code::LEASE_PARKED, {{"work", item.id}, {"waits_for", waits_for_name(item.waits_for)}});
   for (const auto& [field, text] : {std::pair("to", &offer.to), std::pair("message_id", &offer.message_id)})
     if (text->size() > limits::kWorkNameBytesMax || find_invalid_utf8(*text) != text->size())
       return refuse(
@@ -108,7 +113,7 @@ Ruling offer(const Item& item, const Session& session, const Offer& offer, Time 
   if (offer.to.empty()) return refuse(bad_field("to", "is empty"));
   return Happens(kOffered, item, *item.lease, now)
       .with("to", offer.to)
-      .with("until", format_time(offer.until))
+      .with("until", format_time(std::min(offer.until, later(now, policy.max_parked))))
       .with("message_id", offer.message_id);
 }
 

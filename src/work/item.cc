@@ -240,6 +240,7 @@ constexpr std::array kItemFields = {
     unless_empty<&Item::blocked_because>("blocked_because"),
     unless_empty<&Item::attempts>("attempts"),
     unless_empty<&Item::implementer>("implementer"),
+    unless_empty<&Item::earlier_implementers>("earlier_implementers"),
     unless_empty<&Item::pr_url>("pr_url"),
     unless_empty<&Item::repository>("repository"),
     unless_empty<&Item::evidence_bundle_ref>("evidence_bundle_ref"),

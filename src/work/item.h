@@ -73,7 +73,8 @@ struct Item {
   std::optional<Phase> blocked_in;  // the phase it was blocked in
   std::string blocked_because;      // notes, open gaps, a reason
   std::uint32_t attempts = 0;       // sessions that ended without a handoff, since the last one that did
-  std::string implementer;          // the actor that completed IMPLEMENTATION
+  std::string implementer;          // the actor that completed IMPLEMENTATION, of several the last
+  std::vector<std::string> earlier_implementers;  // the others: what they did is in it too. Sorted, at most kImplementersMax
 
   std::string pr_url, repository, evidence_bundle_ref;  // repository: "owner/name", from pr_url
   std::uint64_t pr_number = 0;                          // 0: none
@@ -106,6 +107,9 @@ struct Item {
   // "owner/name#12" in lower case, for forges do not tell the cases apart; or empty.
   std::string pull_request() const;
 };
+
+// Actors that are remembered to have implemented an item: with so many of them it is a person's to say who reviews it.
+inline constexpr std::size_t kImplementersMax = 64;
 
 inline constexpr std::int64_t kPriorityStep = 24 * 3600 * kNanosecondsPerSecond;
 

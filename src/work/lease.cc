@@ -79,6 +79,9 @@ Ruling renew(const Item& item, const Session& session, std::int64_t ttl, const P
 
 Ruling release(const Item& item, const Session& session, std::string_view reason, Time now) {
   if (auto refused = check_lease(item, session, now, Code::LEASE_STALE); !refused.empty()) return {refused, {}};
+  // The question would be gone with it, and whoever came next would go on as if nobody had asked.
+  if (item.lease->parked_until)
+    return refuse(Code::LEASE_PARKED, {{"work", item.id}, {"waits_for", waits_for_name(item.waits_for)}});
   return Happens(kReleased, item, *item.lease, now)
       .with_text("reason", beginning_of(reason, limits::kWorkTextBytesMax));
 }

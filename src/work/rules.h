@@ -68,7 +68,8 @@ struct Claim {
 };
 // May this phase be claimed at all? DRAFT, IMPLEMENTATION, READY_FOR_REVIEW, REVIEW, READY_FOR_MERGE.
 bool is_claimable(Phase phase);
-// Claims an item. Its own session gets its lease back (no events). Another session of the same actor takes over (fence + 1).
+// Claims an item. Its own session gets its lease back (no events). Another session of the same actor takes over (fence + 1),
+// and waits for the person that was asked, when one was.
 // WORK_CLOSED, CLAIM_PHASE, CLAIM_WAITS, CLAIM_HELD, CLAIM_OFFERED, CLAIM_ROLE, CLAIM_OPERATOR_ONLY, CLAIM_SAME_ACTOR, LEASE_TTL.
 Ruling claim(const Item& item, const Claim& asked, const Policy& policy, Time now);
 
@@ -85,6 +86,7 @@ std::vector<Diagnostic> check_lease(const Item& item, const Session& session, Ti
 
 // LEASE_STALE, LEASE_NOT_EXTENDED (the new end must be later), LEASE_TTL. ttl 0: as issued. A parked lease is not renewed: LEASE_PARKED.
 Ruling renew(const Item& item, const Session& session, std::int64_t ttl, const Policy& policy, Time now);
+// LEASE_STALE, LEASE_PARKED.
 Ruling release(const Item& item, const Session& session, std::string_view reason, Time now);
 // The process ended without a handoff: attempts + 1, BLOCKED when exhausted, with the end of its output as notes. Of a session that
 // waits for a person nothing happens: it has said why it stopped.
@@ -110,8 +112,9 @@ Ruling exit_as_ci(const Item& item, const Actor& actor, const Exit& asked, Time 
 // NEEDS_INPUT or APPROVAL_REQUEST: the lease's clock stops. EXIT_LEASE, LEASE_PARKED. A long question is cut.
 Ruling park(const Item& item, const Session& session, WaitsFor waits_for, std::string_view question,
             const Policy& policy, Time now);
-// A UAIX handoff: offered to one party until a time, then to anyone. The sender's session ends. EXIT_LEASE, WORK_FIELD.
-Ruling offer(const Item& item, const Session& session, const Offer& offer, Time now);
+// A UAIX handoff: offered to one party until a time, at most as long as a person may be waited for (max_parked), then to anyone.
+// The sender's session ends. EXIT_LEASE, LEASE_PARKED, WORK_FIELD.
+Ruling offer(const Item& item, const Session& session, const Offer& offer, const Policy& policy, Time now);
 
 // --- what people do -------------------------------------------------------------------------------------------------------
 
@@ -120,7 +123,7 @@ Ruling offer(const Item& item, const Session& session, const Offer& offer, Time 
 Ruling unblock(const Item& item, std::optional<Phase> to, std::string_view note, Time now);
 // ANSWER_NOT_ASKED, WORK_FIELD (the text).
 Ruling answer(const Item& item, std::string_view text, Time now);
-// WORK_CLOSED when it is COMPLETED or aborted already.
+// WORK_CLOSED when it is COMPLETED or aborted already. Whoever waits for it is told by kDependencyAborted: the caller's to record.
 Ruling abort(const Item& item, std::string_view reason, Time now);
 
 // --- CI -------------------------------------------------------------------------------------------------------------------

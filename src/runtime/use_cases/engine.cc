@@ -375,8 +375,9 @@ Result<void> Act::record_as(const ledger::Actor& actor, const work::Event& event
   auto changed = this->item(work_id);
   if (!changed) return tl::make_unexpected(changed.error());
   item = std::move(**changed);
+  if (event.type == work::kAborted) return tell_dependents(item.id, work::kDependencyAborted);
   if (was_completed || item.phase != work::Phase::Completed) return {};
-  return release_dependents(item.id);
+  return tell_dependents(item.id, work::kDependencyDone);
 }
 
 Result<void> Act::record(const work::Event& event, work::Item& item, Is is) {
@@ -394,7 +395,7 @@ Result<bool> Act::record(const work::Ruling& ruling, work::Item& item) {
 }
 
 // Whoever waited for this item need not wait for it any more.
-Result<void> Act::release_dependents(const std::string& work_id) {
+Result<void> Act::tell_dependents(const std::string& work_id, std::string_view type) {
   std::vector<std::string> waiting;
   auto found = unit.find({.table = tables::kWorkDependencies, .equal = {work_id}}, store::Lock::Wait,
                          [&](const store::Row& row) {
@@ -406,7 +407,7 @@ Result<void> Act::release_dependents(const std::string& work_id) {
     auto dependent = item(id);
     if (!dependent) return tl::make_unexpected(dependent.error());
     if (!*dependent) continue;
-    work::Event event{std::string(work::kDependencyDone)};
+    work::Event event{std::string(type)};
     event.payload.set("work_id", id);
     event.payload.set("dependency", work_id);
     event.payload.set("at", format_time(now));

@@ -136,7 +136,7 @@ class Act {
   Result<void> append_as(const ledger::Actor& actor, std::string stream, std::string_view type, json::Value payload,
                          Is is, std::vector<std::string_view> exempt);
   Result<void> record_as(const ledger::Actor& actor, const work::Event& event, work::Item& item, Is is);
-  Result<void> release_dependents(const std::string& work_id);
+  Result<void> tell_dependents(const std::string& work_id, std::string_view type);
 
   std::size_t appended_ = 0;
   std::optional<std::size_t> main_;  // which of the entries

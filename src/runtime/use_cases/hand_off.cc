@@ -224,7 +224,7 @@ class HandingOff {
     } else if (handoff_.mode == Mode::Report) {
       ruling = renewed();
     } else {
-      ruling = work::offer(item_, session_, {target_id, *until, message_id_}, act_.now);
+      ruling = work::offer(item_, session_, {target_id, *until, message_id_}, act_.policy(), act_.now);
     }
     if (auto done = take(ruling); !done || act_.refused()) return done;
     return label(std::move(labels));
