@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "runtime/work_events.h"
+#include "runtime/work_rows.h"
 #include "store/tables.h"
 #include "use_cases_fixture.h"
 
@@ -504,6 +505,50 @@ TEST_P(Cases, the_same_document_again_gives_the_first_receipt) {
   EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT", "blocked"))), "EXIT_LEASE");
   EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT", "completed", R"(,"notes":"x")"))), "EXIT_LEASE");
   EXPECT_EQ(phase_of(id), "IMPLEMENTATION");
+}
+
+TEST_P(Cases, an_earlier_document_again_gives_its_own_receipt) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const std::string session = text_at(claimed, "/session/id"), agent = text_at(claimed, "/session/agent_id");
+  const std::string report = contract(agent, "IN_PROGRESS"), final = contract(agent, "COMPLETE");
+  const auto reported = hand_off(as("alice"), session, report);
+  ASSERT_EQ(outcome(reported), "taken");
+  const auto completed = hand_off(as("alice"), session, final);
+  ASSERT_EQ(outcome(completed), "taken");
+  const std::size_t before = entry_types().size();
+  for (const auto& [first, text] : {std::pair(&reported, &report), std::pair(&completed, &final)}) {
+    const auto again = hand_off(as("alice"), session, *text);
+    ASSERT_EQ(outcome(again), "taken") << "though the session has ended";
+    EXPECT_TRUE(again->replayed);
+    EXPECT_EQ(again->entry->sequence, (*first)->entry->sequence);
+    EXPECT_EQ(text_at(again, "/handoff/id"), text_at(*first, "/handoff/id"));
+  }
+  EXPECT_EQ(entry_types().size(), before) << "nothing happened";
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(agent, "BLOCKED", "", "[\"x\"]"))), "EXIT_LEASE");
+  EXPECT_EQ(text_at(**cases().show_session(session), "/earlier_digests"), "(nothing)");
+}
+
+TEST_P(Cases, as_many_documents_are_remembered_as_is_said) {
+  const auto claimed = claim(as("alice"), create());
+  const std::string session = text_at(claimed, "/session/id");
+  Mutation alice = as("alice");
+  const auto text = [&](int i) {
+    PacketParts parts;
+    parts.message_id = "msg_handoff_" + std::to_string(1000 + i),
+    parts.key = "idem_handoff_" + std::to_string(1000 + i);
+    parts.source = "agt_somebody_else";
+    return packet(parts, clock().now());
+  };
+  std::vector<std::string> texts;
+  for (int i = 0; i < 40; ++i) {
+    texts.push_back(text(i));
+    ASSERT_EQ(outcome(hand_off(alice, session, texts.back())), "taken");
+  }
+  const auto reader = store().reader();
+  const auto row = (*reader)->get(store::tables::kSessions, {session});
+  ASSERT_TRUE(row && *row);
+  EXPECT_EQ(read_session(**row)->earlier_digests.size(), work::kEarlierDigestsMax);
 }
 
 TEST_P(Cases, notes_beyond_what_an_entry_holds_are_kept_beside_it) {

@@ -83,6 +83,7 @@ Session random_session(Dice& dice) {
   session.ended_because = dice.text(), session.opened_at = dice.time();
   if (dice.chance(50)) session.ended_at = dice.time();
   session.plan_status = dice.text(), session.handoff_digest = dice.text();
+  session.earlier_digests = dice.texts();
   session.reports_in_a_row = static_cast<std::uint32_t>(dice.below(3));
   return session;
 }

@@ -106,6 +106,11 @@ Result<void> fold_handoff_accepted(const Event& event, json::Node payload, store
   auto session = session_of(transaction, session_id);
   if (!session) return tl::make_unexpected(session.error());
   if (!*session) return malformed(event, "session that is known");
+  if (std::string& last = (*session)->handoff_digest; !last.empty() && last != key) {
+    auto& earlier = (*session)->earlier_digests;
+    if (earlier.size() == work::kEarlierDigestsMax) earlier.erase(earlier.begin());
+    earlier.push_back(std::move(last));
+  }
   (*session)->handoff_digest = std::move(key);
   if (payload["plan_status"]) {
     std::int64_t reports = 0;

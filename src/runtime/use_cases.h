@@ -130,7 +130,7 @@ class UseCases {
   void end(const Mutation& by, std::string session_id, SessionEnd how, std::string output, Answered done);
   // A handoff in any accepted dialect, as the agent wrote it: an exit signal, an agent-contract block (alone or in a message), a
   // UAIX packet. Flag, size, syntax, fields, session, lease, phase: refused in that order. The same document again gives the
-  // first receipt.
+  // first receipt, while it is among the last 32 that were taken of the session.
   void hand_off(const Mutation& by, std::string session_id, std::string text, Answered done);
   // The same of CI, which has no session: an exit signal that completes CI_PENDING.
   void hand_off_as_ci(const Mutation& by, std::string work_id, std::string text, Answered done);

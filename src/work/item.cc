@@ -267,6 +267,7 @@ constexpr std::array kSessionFields = {
     unless_empty<&Session::plan_status>("plan_status"),
     unless_empty<&Session::reports_in_a_row>("reports_in_a_row"),
     unless_empty<&Session::handoff_digest>("handoff_digest"),
+    unless_empty<&Session::earlier_digests>("earlier_digests"),
 };
 
 Value to_value(const Lease& lease) { return write_record(kLeaseFields, lease); }
@@ -325,6 +326,11 @@ std::optional<Session> Session::from_json(Node node) {
   std::optional<Session> session(std::in_place);
   if (!read_record(kSessionFields, node, *session)) session.reset();
   return session;
+}
+
+bool Session::took(std::string_view key) const {
+  return handoff_digest == key ||
+         std::find(earlier_digests.begin(), earlier_digests.end(), key) != earlier_digests.end();
 }
 
 std::string Item::queue() const {

@@ -131,13 +131,20 @@ struct Session {
   std::optional<Time> ended_at;
   std::string plan_status;              // of its last agent-contract block
   std::uint32_t reports_in_a_row = 0;   // IN_PROGRESS ones
-  std::string handoff_digest;           // the idempotency key of the handoff that ended it; empty: none did
+  std::string handoff_digest;           // the idempotency key of the last handoff that was taken; empty: none was
+  std::vector<std::string> earlier_digests;  // of those before it, the newest last, at most kEarlierDigestsMax
+
+  // Was the handoff with this key taken?
+  bool took(std::string_view key) const;
 
   bool operator==(const Session&) const = default;
 
   json::Value to_json() const;
   static std::optional<Session> from_json(json::Node node);
 };
+
+// A document that is sent again is answered as it was the first time if it is among the last 32 of its session.
+inline constexpr std::size_t kEarlierDigestsMax = 31;
 
 // `owner/name` and number of an https pull-request address (github.com/OWNER/NAME/pull/N, .../merge_requests/N, .../pulls/N);
 // nothing when it is none.

@@ -91,7 +91,7 @@ class HandingOff {
     session_ = std::move((*held)->session);
     item_ = std::move((*held)->item);
     key_ = key_of(session_.id, session_.fence, document_);
-    if (session_.handoff_digest == key_) return first_receipt(item_.id, "\"key\":\"" + key_ + "\"");
+    if (session_.took(key_)) return first_receipt(item_.id, "\"key\":\"" + key_ + "\"");
     switch (document_.dialect()) {
       case Dialect::AgentExit: return take_signal();
       case Dialect::AgentContract: return take_contract();

@@ -54,6 +54,7 @@ Value shown(const work::Item& item) {
 
 Value shown(const work::Session& session, const std::optional<work::Item>& item) {
   Value out = session.to_json();
+  out.erase("earlier_digests");  // for the rule about resending alone
   if (item && item->lease && item->lease->session_id == session.id) {
     out.set("lease_id", item->lease->id);
     out.set("expires_at", format_time(item->lease->expires_at));
