@@ -983,6 +983,60 @@ TEST_P(Cases, the_sweep_records_what_is_due_and_nothing_else) {
   EXPECT_EQ(text_at(*counts, "/sessions/open"), "0");
 }
 
+TEST_P(Cases, an_item_that_cannot_be_settled_does_not_keep_the_others_from_it) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(create());
+    claim(as("alice"), ids.back());
+  }
+  clock_.advance(600 * kSecond);
+  // Two rows, those that are due first, are not what this version writes.
+  std::vector<store::Row> rows;
+  const auto write = [&](const store::Row& row) {
+    const auto transaction = store().begin();
+    ASSERT_TRUE(transaction && (*transaction)->update(store::tables::kWorkItems, row) && (*transaction)->commit());
+  };
+  for (int i = 0; i < 2; ++i) {
+    const auto reader = store().reader();
+    const auto row = (*reader)->get(store::tables::kWorkItems, {ids[i]});
+    ASSERT_TRUE(row && *row);
+    rows.push_back(**row);
+    store::Row broken = **row;
+    broken[6] = std::string("{}");
+    write(broken);
+  }
+  EXPECT_EQ(text_at(sweep(), "/settled"), "2");
+  EXPECT_EQ(count_entries(work::kExpired), 2u);
+  const auto again = sweep();
+  ASSERT_FALSE(again) << "whoever sweeps is told of what is left";
+  EXPECT_NE(again.error().reason.find("`" + ids[0] + "`"), std::string::npos) << again.error().reason;
+  EXPECT_NE(again.error().reason.find("`" + ids[1] + "`"), std::string::npos) << again.error().reason;
+  // There are as many of them as this sweep takes, and it goes beyond them.
+  const std::string late = create();
+  claim(as("alice"), late);
+  clock_.advance(600 * kSecond);
+  EXPECT_EQ(text_at(ask([&](Answered done) { cases().sweep(2, std::move(done)); }), "/settled"), "1");
+  for (const store::Row& row : rows) write(row);
+  EXPECT_EQ(text_at(sweep(), "/settled"), "2");
+}
+
+TEST_P(Cases, what_is_to_be_forgotten_has_its_time) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  EXPECT_EQ(*cases().next_deadline(), std::nullopt);
+  const CiDelivery delivery = suite_of_nine("success", clock_.now());
+  ASSERT_EQ(outcome(ask([&](Answered done) { cases().take_delivery(delivery, std::move(done)); })), "taken");
+  EXPECT_EQ(*cases().next_deadline(), std::optional(clock_.now() + (30 * 24 * 3600 + 3600)));
+  Mutation alice = as("alice");
+  const auto claimed = claim(alice, create());
+  const auto expires = clock_.now() + 3600;
+  ASSERT_EQ(outcome(hand_off(alice, text_at(claimed, "/session/id"), packet({}, clock_.now()))), "taken");
+  ASSERT_EQ(outcome(ask(
+                [&](Answered done) { cases().release(alice, text_at(claimed, "/session/id"), "", std::move(done)); })),
+            "taken");
+  EXPECT_EQ(*cases().next_deadline(), std::optional(expires + (300 + 3600)));
+}
+
 // --- a clock that is set ----------------------------------------------------------------------------------------------------
 
 class CasesClock : public Cases {

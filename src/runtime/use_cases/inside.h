@@ -2,6 +2,8 @@
 // What UseCases keeps to itself.
 #pragma once
 
+#include <atomic>
+
 #include "runtime/use_cases.h"
 #include "runtime/use_cases/engine.h"
 
@@ -9,6 +11,9 @@ namespace baton::runtime {
 
 struct UseCases::Inside : Engine {
   using Engine::Engine;
+
+  // Items that the last sweep could not settle: they are due first in every sweep, and must not take up all of it.
+  std::atomic<std::size_t> unsettled = 0;
 };
 
 }  // namespace baton::runtime

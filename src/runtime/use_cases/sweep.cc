@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What time does: leases and offers that are over, people who took too long; and what is old enough to be forgotten.
 #include <algorithm>
+#include <mutex>
 
 #include "base/limits.h"
 #include "runtime/use_cases/inside.h"
@@ -16,6 +17,9 @@ using json::Value;
 constexpr std::int64_t kDeliveryKeptSeconds = 30 * 24 * 3600;  // stated
 // Keys that are over are forgotten many at a time: nobody waits for it.
 constexpr std::int64_t kForgottenLateSeconds = 3600;
+// Items that could not be settled and that a sweep looks at beside the others: with those, less than the writer's queue takes.
+constexpr std::size_t kUnsettledMax = 512;
+static_assert(limits::kSweepItemsMax + kUnsettledMax < limits::kWriterQueueMax);
 
 Result<std::vector<store::Row>> rows_below(Unit& unit, const store::Table& table, const store::Index& index,
                                            std::int64_t below, std::size_t limit) {
@@ -29,17 +33,55 @@ Result<std::vector<store::Row>> rows_below(Unit& unit, const store::Table& table
   return rows;
 }
 
-Result<std::size_t> settle_due(Act& act, std::size_t limit) {
-  const auto rows =
-      rows_below(act.unit, tables::kWorkItems, tables::kWorkItemsByDeadline, act.now.nanoseconds + 1, limit);
-  if (!rows) return tl::make_unexpected(rows.error());
-  for (const store::Row& row : *rows) {
-    auto item = read_item(row);
-    if (!item) return tl::make_unexpected(item.error());
-    if (auto done = act.settle(*item); !done) return tl::make_unexpected(done.error());
-  }
-  return rows->size();
+// The ids of items that something is due of, those that have waited longest first.
+Result<std::vector<std::string>> list_due(Act& act, std::size_t limit) {
+  std::vector<std::string> ids;
+  auto found = act.unit.find({.table = tables::kWorkItems,
+                              .index = &tables::kWorkItemsByDeadline,
+                              .below = act.now.nanoseconds + 1,
+                              .limit = limit},
+                             store::Lock::None, [&](const store::Row& row) {
+                               ids.push_back(text_at(row, 0));
+                               return true;
+                             });
+  if (!found) return tl::make_unexpected(found.error());
+  return ids;
 }
+
+Result<void> settle_one(Act& act, const std::string& id) {
+  auto item = act.item(id);
+  if (!item) return tl::make_unexpected(item.error());
+  if (!*item || (*item)->deadline() > act.now.nanoseconds) return {};  // another node was faster
+  if (auto done = act.settle(**item); !done) return done;
+  act.answer.body.set("settled", 1);
+  return {};
+}
+
+// What became of the items of one sweep, each of which is settled by itself: one that cannot be must not keep the others from
+// it.
+struct Settling {
+  std::mutex mutex;
+  std::size_t open = 0, settled = 0, failed = 0;
+  std::optional<Failure> failure;  // about the first few that failed
+  std::function<void(const Settling&)> then;
+
+  void take(const std::string& id, const Result<Answer>& answer) {
+    constexpr std::size_t kToldMax = 4;
+    {
+      const std::lock_guard lock(mutex);
+      if (answer) {
+        settled += answer->body.find("settled") != nullptr;
+      } else if (++failed == 1) {
+        failure = answer.error();
+        failure->reason = "`" + id + "`: " + failure->reason;
+      } else if (failed <= kToldMax) {
+        failure->reason += "; `" + id + "`: " + answer.error().reason;
+      }
+      if (--open > 0) return;
+    }
+    then(*this);
+  }
+};
 
 // [[key, owner]], of rows whose key is those two columns. Not {owner: keys}: an owner whose name sounds like a secret's
 // would have its keys redacted. As many as fit into an entry beside the rest; the others are for the next sweep.
@@ -99,33 +141,51 @@ void UseCases::sweep(std::size_t limit, Answered done) {
   by.caller.actor = {node_actor().id, work::ActorKind::Node};
   Refusals& refusals = inside_->refusals;
   const auto counted = std::make_shared<const std::vector<Refusals::Refusal>>(refusals.take_counted());
+  const auto due = std::make_shared<std::vector<std::string>>();
+  limit += std::min<std::size_t>(inside_->unsettled, kUnsettledMax);
+
+  // By itself, so that leases end whatever becomes of it.
+  const auto forget_old = [this, by, done](const Settling& settling) {
+    inside_->unsettled = settling.failed;
+    const std::optional<Failure> failed = settling.settled == 0 ? settling.failure : std::nullopt;
+    inside_->run(
+        by,
+        [settled = settling.settled](Act& act) -> Result<void> {
+          const auto forgotten = forget(act);
+          if (!forgotten) return tl::make_unexpected(forgotten.error());
+          act.answer.body.set("settled", settled);
+          act.answer.body.set("forgotten", *forgotten);
+          return {};
+        },
+        // Where nothing could be settled that was due, whoever sweeps has to know.
+        [failed, done](Result<Answer> answer) {
+          if (answer && failed) return done(tl::make_unexpected(*failed));
+          done(std::move(answer));
+        });
+  };
   inside_->run(
       by,
-      [limit, counted](Act& act) -> Result<void> {
-        const auto settled = settle_due(act, limit);
-        if (!settled) return tl::make_unexpected(settled.error());
+      [limit, counted, due](Act& act) -> Result<void> {
+        auto listed = list_due(act, limit);
+        if (!listed) return tl::make_unexpected(listed.error());
+        *due = std::move(*listed);
         for (const Refusals::Refusal& refusal : *counted)
           if (auto appended = act.unit.append(Refusals::happening_of(refusal, act.now)); !appended) return appended;
-        act.answer.body.set("settled", *settled);
         return {};
       },
-      [this, by, &refusals, counted, done = std::move(done)](Result<Answer> answer) {
+      [this, by, &refusals, counted, due, forget_old, done](Result<Answer> answer) {
         if (!answer) {
           refusals.give_back(*counted);
           return done(std::move(answer));
         }
-        // By itself, so that leases end whatever becomes of it.
-        const Value settled = *answer->body.find("settled");
-        inside_->run(
-            by,
-            [settled](Act& act) -> Result<void> {
-              const auto forgotten = forget(act);
-              if (!forgotten) return tl::make_unexpected(forgotten.error());
-              act.answer.body.set("settled", settled);
-              act.answer.body.set("forgotten", *forgotten);
-              return {};
-            },
-            done);
+        const auto settling = std::make_shared<Settling>();
+        settling->then = forget_old;
+        if (due->empty()) return forget_old(*settling);
+        settling->open = due->size();
+        for (const std::string& id : *due)
+          inside_->run(
+              by, [id](Act& act) { return settle_one(act, id); },
+              [settling, id](Result<Answer> one) { settling->take(id, one); }, {.reads = reads_of_item(id)});
       });
 }
 
@@ -143,6 +203,14 @@ Result<std::optional<Time>> UseCases::next_deadline() {
   if (auto found = look(tables::kWorkItems, tables::kWorkItemsByDeadline, 3, 0); !found)
     return tl::make_unexpected(found.error());
   if (auto found = look(tables::kAnswers, tables::kAnswersByExpiry, 2, kForgottenLateSeconds * kNanosecondsPerSecond);
+      !found)
+    return tl::make_unexpected(found.error());
+  if (auto found =
+          look(tables::kUaixMessages, tables::kUaixMessagesByExpiry, 5, kForgottenLateSeconds * kNanosecondsPerSecond);
+      !found)
+    return tl::make_unexpected(found.error());
+  if (auto found = look(tables::kDeliveries, tables::kDeliveriesByTime, 1,
+                        (kDeliveryKeptSeconds + kForgottenLateSeconds) * kNanosecondsPerSecond);
       !found)
     return tl::make_unexpected(found.error());
   return next == INT64_MAX ? std::nullopt : std::optional(Time{next});
