@@ -233,6 +233,37 @@ TEST_P(Cases, a_reviewer_passes_over_any_number_of_own_items) {
   EXPECT_EQ(text_at(claim(as("bob")), "/work/id"), own.front());
 }
 
+// However many there are of his own: a transaction looks at 64 of them, others get in, and the claim still comes to the end.
+TEST_P(Cases, a_claim_that_passes_over_many_lets_others_in) {
+  std::string own;
+  for (int i = 0; i < 70; ++i) own = in_review("https://github.com/acme/site/pull/" + std::to_string(100 + i));
+  std::latch writes(1);
+  ASSERT_TRUE(ledger_->writer().submit([&](Unit&) { return writes.wait(), Result<void>(); },
+                                       [](const Result<Acknowledgement>&) {}));
+  std::mutex mutex;
+  std::vector<std::string> told;
+  std::latch both(2);
+  const auto tell = [&](std::string who) {
+    return [&, who = std::move(who)](const Result<Answer>& answer) {
+      const std::lock_guard lock(mutex);
+      told.push_back(who + " " + text_at(answer, "/work/id"));
+      both.count_down();
+    };
+  };
+  work::NewWork asked;
+  asked.id = "late", asked.title = "Something to do", asked.phase = Phase::CiPending;
+  cases().claim(as("alice"), {}, tell("claim"));
+  cases().create(as_operator(), asked, tell("create"));
+  writes.count_down();
+  both.wait();
+  EXPECT_EQ(told, (std::vector<std::string>{"create late", "claim (nothing)"}));
+
+  const std::string foreign = create_in(Phase::ReadyForReview);
+  EXPECT_EQ(text_at(claim(as("alice")), "/work/id"), foreign);
+  EXPECT_EQ(text_at(claim(as("alice")), "/work"), "null");
+  EXPECT_EQ(outcome(claim(as("bob"), own)), "taken");
+}
+
 TEST_P(Cases, a_session_gets_its_own_lease_back_and_another_of_the_same_actor_takes_over) {
   const std::string id = create();
   const auto first = claim(as("alice"), id);

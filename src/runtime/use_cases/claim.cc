@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claiming an item that is named, or the next one.
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include "base/ids.h"
 #include "base/limits.h"
@@ -17,10 +19,27 @@ using store::Row;
 constexpr std::size_t kPage = 32;
 constexpr std::size_t kOverdueMax = 32;  // leases and offers that a claim settles when it finds nothing else
 
-// The items of one queue in their order, page by page: one first, because it nearly always will do.
+// Items that one transaction looks at in vain: of a reviewer's own there may be thousands, and all others wait meanwhile. A claim
+// that has seen so many goes on where it was in a transaction of its own, so that it still comes to the end of its queues.
+constexpr std::size_t kLookedAtMax = 64;
+
+// Where in a queue: behind this item.
+struct Place {
+  std::int64_t rank;
+  std::string id;
+};
+
+// How far a claim has come.
+struct Progress {
+  std::map<std::string, Place> places = {};  // by queue
+  bool overdue_settled = false;              // what was over has been looked for, and the queues begun anew
+};
+
+// The items of one queue in their order, page by page: one first, because it nearly always will do, and it is locked at once.
+// Those behind it are only looked at: whoever wants one locks it.
 class Queue {
  public:
-  explicit Queue(std::string name) : name_(std::move(name)) {}
+  Queue(std::string name, std::optional<Place> behind) : name_(std::move(name)), place_(std::move(behind)) {}
 
   // Null: there are no more.
   Result<const Row*> front(Unit& unit) {
@@ -28,27 +47,33 @@ class Queue {
       if (auto filled = fill(unit); !filled) return tl::make_unexpected(filled.error());
     return at_ < page_.size() ? &page_[at_] : nullptr;
   }
-  void pop() { ++at_; }
+  void pop() {
+    place_ = Place{number_at(page_[at_], 2), text_at(page_[at_], 0)};
+    ++at_;
+  }
+  bool is_locked() const { return locked_; }
+  const std::string& name() const { return name_; }
+  const std::optional<Place>& place() const { return place_; }
 
  private:
   Result<void> fill(Unit& unit) {
     at_ = 0;
-    if (page_.empty()) return read(unit, {.table = tables::kWorkItems, .equal = {name_}, .limit = 1}, true);
-    const std::string last_id = text_at(page_.back(), 0);
-    const std::int64_t last_rank = number_at(page_.back(), 2);
+    locked_ = !place_;
+    if (!place_) return read(unit, {.table = tables::kWorkItems, .equal = {name_}, .limit = 1}, true);
     // Those of the same rank behind the last one, then those of a higher.
     auto same = read(
-        unit, {.table = tables::kWorkItems, .equal = {name_, last_rank}, .from = last_id, .limit = kPage + 1}, false);
+        unit, {.table = tables::kWorkItems, .equal = {name_, place_->rank}, .from = place_->id, .limit = kPage + 1},
+        false);
     if (!same) return same;
-    if (!page_.empty() && text_at(page_.front(), 0) == last_id) page_.erase(page_.begin());
+    if (!page_.empty() && text_at(page_.front(), 0) == place_->id) page_.erase(page_.begin());
     if (!page_.empty()) return {};
-    return read(unit, {.table = tables::kWorkItems, .equal = {name_}, .from = last_rank + 1, .limit = kPage}, true);
+    return read(unit, {.table = tables::kWorkItems, .equal = {name_}, .from = place_->rank + 1, .limit = kPage}, true);
   }
 
   Result<void> read(Unit& unit, store::Query query, bool ends_here) {
     query.index = &tables::kWorkItemsByQueue;
     page_.clear();
-    auto found = unit.find(query, store::Lock::Skip, [&](const Row& row) {
+    auto found = unit.find(query, locked_ ? store::Lock::Skip : store::Lock::None, [&](const Row& row) {
       page_.push_back(row);
       return true;
     });
@@ -57,8 +82,10 @@ class Queue {
   }
 
   std::string name_;
+  std::optional<Place> place_;
   std::vector<Row> page_;
   std::size_t at_ = 0;
+  bool locked_ = false;
   bool ended_ = false;
 };
 
@@ -69,7 +96,8 @@ struct Wanted {
 
 class Claiming {
  public:
-  Claiming(Act& act, const Wanted& wanted) : act_(act), asked_(wanted.asked) {
+  Claiming(Act& act, const Wanted& wanted, Progress progress)
+      : act_(act), asked_(wanted.asked), progress_(std::move(progress)) {
     claim_ = {act.caller().actor, asked_.role, wanted.session_id,      wanted.lease_id,
               wanted.agent_id,    asked_.ttl,  act.caller().session_id};
   }
@@ -91,17 +119,26 @@ class Claiming {
     // A session has one item; asking again gives it again.
     if (auto own = take_own(); !own || taken_) return own;
     if (auto found = look(); !found || is_over()) return found;
-    const auto settled = settle_overdue();
-    if (!settled) return tl::make_unexpected(settled.error());
-    if (*settled > 0)
-      if (auto found = look(); !found || is_over()) return found;
+    if (!progress_.overdue_settled) {
+      const auto settled = settle_overdue();
+      if (!settled) return tl::make_unexpected(settled.error());
+      progress_ = {.overdue_settled = true};
+      if (*settled > 0)
+        if (auto found = look(); !found || is_over()) return found;
+    }
     act_.answer.body.set("work", nullptr);
     act_.answer.body.set("session", nullptr);
     return {};
   }
 
+  // Where to go on; nothing when the answer is the answer.
+  std::optional<Progress> left() const {
+    return is_cut_short() && !act_.refused() ? std::optional(progress_) : std::nullopt;
+  }
+
  private:
-  bool is_over() const { return taken_ || act_.refused(); }
+  bool is_cut_short() const { return !taken_ && looked_at_ >= kLookedAtMax; }
+  bool is_over() const { return taken_ || act_.refused() || is_cut_short(); }
 
   Result<void> take_own() {
     if (claim_.present_session.empty()) return {};
@@ -122,9 +159,13 @@ class Claiming {
     const auto names = work::queues_for(claim_.actor, asked_.role, asked_.phases, act_.policy());
     auto listed = offers_among(names);
     if (!listed) return tl::make_unexpected(listed.error());
-    for (std::string& name : *listed) offered.emplace_back(std::move(name));
+    const auto place_in = [&](const std::string& name) {
+      const auto place = progress_.places.find(name);
+      return place == progress_.places.end() ? std::nullopt : std::optional(place->second);
+    };
+    for (const std::string& name : *listed) offered.emplace_back(name, place_in(name));
     for (const std::string& name : names)
-      if (!name.starts_with('@')) phases.emplace_back(name);
+      if (!name.starts_with('@')) phases.emplace_back(name, place_in(name));
     for (Queue& queue : offered)
       if (auto done = look_through({&queue, 1}); !done || is_over()) return done;
     return look_through(phases);
@@ -168,14 +209,38 @@ class Claiming {
         }
       }
       if (candidate == nullptr) return {};
-      if (auto done = attempt(*candidate); !done || is_over()) return done;
+      if (auto done = attempt(*candidate, best->is_locked()); !done || taken_ || act_.refused()) return done;
       best->pop();
+      progress_.places.insert_or_assign(best->name(), *best->place());
+      if (++looked_at_ >= kLookedAtMax) return {};
     }
   }
 
-  Result<void> attempt(const Row& row) {
+  // The row as it is, locked; nothing when another node has it.
+  Result<std::optional<Row>> lock(const Row& row) {
+    std::optional<Row> locked;
+    auto found = act_.unit.find({.table = tables::kWorkItems, .equal = {text_at(row, 0)}, .limit = 1},
+                                store::Lock::Skip, [&](const Row& one) {
+                                  locked = one;
+                                  return false;
+                                });
+    if (!found) return tl::make_unexpected(found.error());
+    return locked;
+  }
+
+  Result<void> attempt(const Row& row, bool is_locked) {
     auto item = read_item(row);
     if (!item) return tl::make_unexpected(item.error());
+    if (!is_locked) {
+      // What would be refused need not be locked for it.
+      if (item->deadline() > act_.now.nanoseconds && !work::claim(*item, claim_, act_.policy(), act_.now).allowed())
+        return {};
+      const auto locked = lock(row);
+      if (!locked) return tl::make_unexpected(locked.error());
+      if (!*locked) return {};
+      item = read_item(**locked);
+      if (!item) return tl::make_unexpected(item.error());
+    }
     if (auto settled = act_.settle(*item); !settled) return settled;
     // What is offered may be in a phase that was not asked for.
     if (!asked_.phases.empty() && std::ranges::find(asked_.phases, item->phase) == asked_.phases.end()) return {};
@@ -239,6 +304,8 @@ class Claiming {
   Act& act_;
   const ClaimRequest& asked_;
   work::Claim claim_;
+  Progress progress_;
+  std::size_t looked_at_ = 0;
   bool taken_ = false;
 };
 
@@ -263,22 +330,34 @@ Result<void> dress_replay(const Engine& engine, store::Reader& reader, Answer& a
   return found;
 }
 
+// One transaction of a claim, and the others after it.
+void go_on(Engine& engine, const Mutation& by, std::shared_ptr<const Wanted> wanted, Progress progress, Answered done) {
+  const auto left = std::make_shared<std::optional<Progress>>();
+  std::vector<Read> reads = reads_of_item(wanted->asked.work_id);
+  engine.run(
+      by,
+      [wanted, progress = std::move(progress), left](Act& act) {
+        Claiming claiming(act, *wanted, progress);
+        auto claimed = wanted->asked.work_id.empty() ? claiming.next() : claiming.named();
+        *left = claiming.left();
+        return claimed;
+      },
+      [&engine, by, wanted, left, done = std::move(done)](Result<Answer> answer) {
+        if (answer && *left) return go_on(engine, by, wanted, std::move(**left), done);
+        done(std::move(answer));
+      },
+      {.finish_replay = [&engine](store::Reader& reader,
+                                  Answer& answer) { return dress_replay(engine, reader, answer); },
+       .reads = std::move(reads)});
+}
+
 }  // namespace
 
 void UseCases::claim(const Mutation& by, ClaimRequest asked, Answered done) {
   Engine& engine = *inside_;
-  std::vector<Read> reads = reads_of_item(asked.work_id);
-  Wanted wanted{std::move(asked), mint_id("ses_", engine.random), mint_id("lease_", engine.random),
-                mint_id("a", engine.random)};
-  engine.run(by,
-             [wanted = std::move(wanted)](Act& act) {
-               Claiming claiming(act, wanted);
-               return wanted.asked.work_id.empty() ? claiming.next() : claiming.named();
-             },
-             std::move(done),
-             {.finish_replay = [&engine](store::Reader& reader,
-                                         Answer& answer) { return dress_replay(engine, reader, answer); },
-              .reads = std::move(reads)});
+  auto wanted = std::make_shared<const Wanted>(Wanted{std::move(asked), mint_id("ses_", engine.random),
+                                                      mint_id("lease_", engine.random), mint_id("a", engine.random)});
+  go_on(engine, by, std::move(wanted), {}, std::move(done));
 }
 
 }  // namespace baton::runtime
