@@ -75,9 +75,9 @@ workspace::Config configured() {
 // A node with everything, on a store in memory.
 class Served {
  public:
-  Served()
+  explicit Served(workspace::Config config = configured())
       : store_(store::make_memory_store(clock_)),
-        world_(*store_, clock_, folder_.path() / "keys", configured()),
+        world_(*store_, clock_, folder_.path() / "keys", std::move(config)),
         access_(
             *world_.cases, clock_, static_cast<std::int64_t>(::getuid()), "boot",
             [](std::int64_t pid) -> std::optional<std::vector<runtime::Access::Process>> {
@@ -901,6 +901,46 @@ TEST(HttpApiEvents, AreFiltered) {
   const auto created = events_of(served, "/v1/events?from=1&type=work.cr*&type=none", 2);
   ASSERT_GE(created.size(), 2u);
   for (const net::SseEvent& event : created) EXPECT_EQ(event.event, "work.created");
+}
+
+// What an agent handed in holds what it wrote into sections that other roles do not read.
+TEST(HttpApiEvents, DocumentsAreNotForAgentsWhereRolesDoNotReadAll) {
+  workspace::Config config = configured();
+  config.policy.roles.at(0).readable = {"plans"};
+  Served served(config);
+  const std::string id = served.create("\"phase\":\"IMPLEMENTATION\"");
+  const auto handed = [&](const std::string& token, const std::string& from) {
+    net::SseParser parser;
+    std::string data;
+    const auto answer = net::follow(
+        served.request("GET", "/v1/events?type=handoff.accepted" + from, "", token),
+        [&](std::string_view bytes) {
+          for (const net::SseEvent& event : parser.put(bytes)) data = event.data;
+          return data.empty();
+        },
+        runtime::kPatience);
+    EXPECT_TRUE(answer) << answer.error().text();
+    return data;
+  };
+  std::string live_to_agent, live_to_operator;
+  std::thread agent([&] { live_to_agent = handed(served.agent_token, ""); });
+  std::thread other([&] { live_to_operator = handed(served.operator_token, ""); });
+  EXPECT_TRUE(eventually([&] { return served.ask("GET", "/v1/status")["node"]["streams_open"].number_text() == "2"; }));
+  const auto session = served.claim(id);
+  EXPECT_EQ(served
+                .ask("POST", "/v1/sessions/" + session.id + "/handoff", exit_signal("IMPLEMENTATION"), "", Door::Socket,
+                     {session.header()})
+                .status(),
+            200u);
+  agent.join();
+  other.join();
+  for (const std::string& shown : {live_to_operator, handed(served.operator_token, "&from=1")})
+    EXPECT_NE(shown.find("\"raw\":"), std::string::npos) << shown;
+  for (const std::string& shown : {live_to_agent, handed(served.agent_token, "&from=1")}) {
+    EXPECT_EQ(shown.find("\"raw\":"), std::string::npos) << shown;
+    EXPECT_EQ(shown.find("tideboard"), std::string::npos) << shown;
+    EXPECT_NE(shown.find("\"handoff_id\":"), std::string::npos) << shown;
+  }
 }
 
 TEST(HttpApiEvents, FromNowOn) {

@@ -670,6 +670,68 @@ TEST_P(Cases, context_is_read_by_those_whose_role_may) {
   EXPECT_FALSE(cases().show_context(as("carol").caller, "other")->has_value());
 }
 
+TEST_P(Cases, reading_context_brings_its_labels) {
+  work::NewWork labelled;
+  labelled.labels = {"customer-data"};
+  const auto write = [&](const std::string& name) {
+    const auto claimed = claim(as("alice"), create(labelled));
+    EXPECT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"),
+                               contract(text_at(claimed, "/session/agent_id"), "COMPLETE",
+                                        R"(,"update_contracts":[{"contract":")" + name + R"(","payload":{"a":1}}])"))),
+              "taken");
+  };
+  const Mutation bob = with_key(as("bob"), "k-1", "r");
+  const std::string id = create(), early = create();
+  const auto before = claim(bob, early);
+  ASSERT_EQ(text_at(before, "/work/labels"), "(nothing)");
+  write("project");
+
+  const auto claimed = claim(as("carol"), id);
+  EXPECT_EQ(text_at(claimed, "/context/project/a"), "1");
+  EXPECT_EQ(text_at(claimed, "/work/labels"), R"(["customer-data"])");
+  EXPECT_EQ(text_at(show(id), "/labels"), R"(["customer-data"])");
+
+  // A session that began before does not read it without its labels, by whatever way.
+  const std::string session = text_at(before, "/session/id");
+  const auto again = claim(bob, early);
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(text_at(again, "/context"), "{}");
+  const Caller reader = in_session(as("bob"), session).caller;
+  EXPECT_FALSE(cases().show_context(reader, "project")->has_value());
+  EXPECT_EQ(text_at(*cases().context_history(reader, "project", 9), "/versions"), "[]");
+  EXPECT_TRUE(cases().show_context(as_operator().caller, "project")->has_value());
+  // Asking for its own again, it does.
+  const auto own = claim(in_session(as("bob"), session), early);
+  EXPECT_EQ(text_at(own, "/session/id"), session);
+  EXPECT_EQ(text_at(own, "/context/project/a"), "1");
+  EXPECT_EQ(text_at(show(early), "/labels"), R"(["customer-data"])");
+  EXPECT_TRUE(cases().show_context(reader, "project")->has_value());
+  EXPECT_EQ(text_at(*cases().context_history(reader, "project", 9), "/versions/0/version"), "1");
+  EXPECT_EQ(count_entries(work::kLabelled), 2u);
+}
+
+TEST_P(Cases, packets_cannot_heap_labels_on_an_item) {
+  const std::string id = create();
+  const auto claimed = claim(as("alice"), id);
+  const auto send = [&](int first, int count) {
+    PacketParts parts;
+    parts.message_id = "msg_handoff_" + std::to_string(1000 + first);
+    parts.key = "idem_handoff_" + std::to_string(1000 + first);
+    parts.source = "agt_somebody_else";
+    parts.labels = "[";
+    for (int i = 0; i < count; ++i) parts.labels += (i == 0 ? "\"l" : ",\"l") + std::to_string(first + i) + "\"";
+    parts.labels += "]";
+    return hand_off(as("alice"), text_at(claimed, "/session/id"), packet(parts, clock().now()));
+  };
+  EXPECT_EQ(outcome(send(0, 40)), "taken");
+  const std::size_t before = count_entries(kHandoffAccepted);
+  EXPECT_EQ(outcome(send(100, 40)), "WORK_FIELD");
+  EXPECT_EQ(count_entries(kHandoffAccepted), before) << "nothing of it was taken";
+  EXPECT_EQ(outcome(send(200, 23)), "taken");
+  EXPECT_EQ(show(id).find("labels")->elements().size(), 64u) << "with `external`";
+  EXPECT_EQ(outcome(send(300, 1)), "WORK_FIELD");
+}
+
 TEST_P(Cases, context_has_its_bounds) {
   const auto claimed = claim(as("alice"), create());
   const std::string agent = text_at(claimed, "/session/agent_id"), session = text_at(claimed, "/session/id");

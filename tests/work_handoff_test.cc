@@ -286,6 +286,21 @@ TEST(work_offer, to_one_alone_and_then_to_anyone) {
     EXPECT_EQ(code(offer(*world.item, world.session("s2"), bad, world.policy, at(kDay))), "WORK_FIELD");
 }
 
+TEST(work_label, an_item_has_so_many_and_no_more) {
+  World world;
+  world.take(add_labels(*world.item, {"b", "a", "b"}, at(1)));
+  EXPECT_EQ(world.item->labels, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(add_labels(*world.item, {"a"}, at(2)).events.empty());
+  std::vector<std::string> many;
+  for (int i = 0; i < 63; ++i) many.push_back("l" + std::to_string(i));
+  EXPECT_EQ(code(add_labels(*world.item, many, at(2))), "WORK_FIELD");
+  many.pop_back();
+  world.take(add_labels(*world.item, many, at(2)));
+  EXPECT_EQ(world.item->labels.size(), 64u);
+  EXPECT_EQ(code(add_labels(*world.item, {"one_more"}, at(3))), "WORK_FIELD");
+  EXPECT_EQ(code(add_labels(*world.item, {"a", "b"}, at(3))), "");
+}
+
 // --- people -----------------------------------------------------------------------------------------------------------
 
 TEST(work_unblock, where_it_goes_on) {

@@ -2,11 +2,14 @@
 #include "http_api/events.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/limits.h"
+#include "json/parse.h"
 #include "json/value.h"
 #include "ledger/entry.h"
 #include "net/sse.h"
+#include "runtime/work_events.h"
 #include "workspace/config.h"
 
 namespace baton::http_api {
@@ -27,6 +30,14 @@ runtime::FedEntry fed(const store::EntryRow& row) {
           .time = row.time};
 }
 
+std::string without_document(const std::string& payload) {
+  const auto parsed = json::parse(payload);
+  if (!parsed) return "{}";
+  json::Value out = json::Value::copy(parsed->root());
+  out.erase("raw");
+  return json::write(out);
+}
+
 }  // namespace
 
 bool EventFilter::takes(std::string_view stream, std::string_view type) const {
@@ -34,7 +45,7 @@ bool EventFilter::takes(std::string_view stream, std::string_view type) const {
   return any_matches(streams, stream) && any_matches(types, type);
 }
 
-std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry) {
+std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Documents documents) {
   std::string data = "{\"sequence\":" + std::to_string(entry.sequence) + ",\"stream\":";
   const auto text = [&](std::string_view value) { data += json::write(json::Value(value)); };
   text(entry.stream);
@@ -46,7 +57,8 @@ std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry) {
   text(entry.actor_kind);
   data += "},\"time\":\"";
   ledger::append_time(data, entry.time);
-  data += "\",\"payload\":" + entry.payload + "}";
+  const bool hides = documents == Documents::Hidden && entry.type == runtime::kHandoffAccepted;
+  data += "\",\"payload\":" + (hides ? without_document(entry.payload) : entry.payload) + "}";
   return std::make_shared<const std::string>(net::sse_event(std::to_string(entry.sequence), entry.type, data));
 }
 
@@ -58,6 +70,9 @@ struct EventHub::Listener {
   std::uint64_t next = 0;                     // the sequence it wants next
   bool live = false;
 
+  Documents documents() const {
+    return filter != nullptr && filter->hides_context ? Documents::Hidden : Documents::Shown;
+  }
   bool takes(std::string_view stream_name, std::string_view type) const {
     return filter == nullptr || filter->takes(stream_name, type);
   }
@@ -137,16 +152,18 @@ void EventHub::hand_on(const runtime::FedEntries& entries) {
     for (const auto& [id, listener] : listeners_) all.push_back(listener);
   }
   // Rendered when the first one wants it, and then the same bytes for everyone.
-  std::vector<std::shared_ptr<const std::string>> bytes(entries->size());
+  std::array<std::vector<std::shared_ptr<const std::string>>, 2> bytes_by_documents;
+  bytes_by_documents.fill(std::vector<std::shared_ptr<const std::string>>(entries->size()));
   for (const auto& listener : all) {
     const std::lock_guard lock(listener->mutex);
     if (!listener->live) continue;
+    auto& bytes = bytes_by_documents[static_cast<std::size_t>(listener->documents())];
     for (std::size_t at = 0; at < entries->size(); ++at) {
       const runtime::FedEntry& entry = (*entries)[at];
       if (entry.sequence < listener->next) continue;
       listener->next = entry.sequence + 1;
       if (!listener->takes(entry.stream, entry.type)) continue;
-      if (bytes[at] == nullptr) bytes[at] = rendered(entry);
+      if (bytes[at] == nullptr) bytes[at] = rendered(entry, listener->documents());
       if (!listener->stream->send(bytes[at])) break;  // it ends, and is taken off the list when it has
     }
   }
@@ -173,7 +190,7 @@ void EventHub::read_page(const std::shared_ptr<Listener>& listener) {
     return (*reader)->entries(first, last, [&](const store::EntryRow& row) {
       next = row.sequence + 1;
       if (!listener->takes(row.stream, row.type)) return true;
-      auto event = rendered(fed(row));
+      auto event = rendered(fed(row), listener->documents());
       bytes += event->size();
       open = listener->stream->send(std::move(event));
       return open && bytes < limits::kCatchUpBytesMax;

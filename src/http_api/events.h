@@ -32,8 +32,9 @@ struct EventFilter {
   bool takes(std::string_view stream, std::string_view type) const;
 };
 
-// The bytes of one event.
-std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry);
+// The bytes of one event. Without its documents: what an agent handed in holds what it wrote for other roles.
+enum class Documents { Shown, Hidden };
+std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Documents documents = Documents::Shown);
 
 class EventHub : public std::enable_shared_from_this<EventHub> {
  public:

@@ -117,4 +117,17 @@ Ruling offer(const Item& item, const Session& session, const Offer& offer, const
       .with("message_id", offer.message_id);
 }
 
+Ruling add_labels(const Item& item, std::vector<std::string> labels, Time now) {
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  std::erase_if(labels, [&](const std::string& label) {
+    return std::find(item.labels.begin(), item.labels.end(), label) != item.labels.end();
+  });
+  if (labels.empty()) return {};
+  if (item.labels.size() + labels.size() > limits::kWorkLabelsMax)
+    return refuse(bad_field("labels", "would be more than " + std::to_string(limits::kWorkLabelsMax) +
+                                          " with those that work item `" + item.id + "` has"));
+  return Happens(kLabelled, item, now).with("labels", json::Value::Array(labels.begin(), labels.end()));
+}
+
 }  // namespace baton::work

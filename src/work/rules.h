@@ -116,6 +116,10 @@ Ruling park(const Item& item, const Session& session, WaitsFor waits_for, std::s
 // The sender's session ends. EXIT_LEASE, LEASE_PARKED, WORK_FIELD.
 Ruling offer(const Item& item, const Session& session, const Offer& offer, const Policy& policy, Time now);
 
+// Labels that the item gets beside its own; nothing happens when it has them all. WORK_FIELD when they would be more than an item
+// may have: whatever brings them cannot come to it.
+Ruling add_labels(const Item& item, std::vector<std::string> labels, Time now);
+
 // --- what people do -------------------------------------------------------------------------------------------------------
 
 // Back into work. No `to`: where it was blocked, but IMPLEMENTATION for CI_PENDING and what comes after. `to` is that phase's or an

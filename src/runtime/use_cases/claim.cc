@@ -288,10 +288,14 @@ class Claiming {
     about.set("expires_at", format_time(item.lease->expires_at));
     about.set("role", (*session)->role);
     about.set("phase", agent_exit::phase_name(item.phase));
+    // What it is given to read brings its labels.
+    std::vector<std::string> labels = item.labels;
+    auto context = act_.context_for((*session)->role, labels);
+    if (!context) return tl::make_unexpected(context.error());
+    for (const work::Event& event : work::add_labels(item, std::move(labels), act_.now).events)
+      if (auto labelled = act_.record(event, item, Act::Is::Beside); !labelled) return labelled;
     act_.answer.body.set("work", shown(item));
     act_.answer.body.set("session", std::move(about));
-    auto context = act_.context_for((*session)->role);
-    if (!context) return tl::make_unexpected(context.error());
     const Engine& engine = act_.engine;
     act_.dress_with([&engine, context = std::move(*context)](Answer& answer) {
       Value* told = answer.body.find("session");
@@ -309,7 +313,8 @@ class Claiming {
   bool taken_ = false;
 };
 
-// What was not kept of the first answer: the token, which is derived, and the context, as it is now.
+// What was not kept of the first answer: the token, which is derived, and the context, as it is now. Nothing is recorded here,
+// so that only what has no labels beyond the item's can be given.
 Result<void> dress_replay(const Engine& engine, store::Reader& reader, Answer& answer) {
   Value* session = answer.body.find("session");
   const Value* id = session == nullptr ? nullptr : session->find("id");
@@ -317,13 +322,20 @@ Result<void> dress_replay(const Engine& engine, store::Reader& reader, Answer& a
   if (id == nullptr || role_name == nullptr) return {};
   const work::Role* role = engine.config.policy.find_role(role_name->string());
   session->set("token", engine.session_token(id->string()));
+  const Value* work_id = answer.body.find_at("/work/id");
+  const auto row = reader.get(tables::kWorkItems, {work_id == nullptr ? std::string() : work_id->string()});
+  if (!row) return tl::make_unexpected(row.error());
+  std::vector<std::string> labels;
+  if (*row)
+    if (auto item = read_item(**row)) labels = std::move(item->labels);
   Value context = Value::object();
   std::size_t bytes = 0;
   auto found = reader.find({.table = tables::kContextSections}, [&](const Row& row) {
     if (role == nullptr || !role->reads(text_at(row, 0))) return true;
     bytes += text_at(row, 2).size();
     if (bytes > limits::kContextAnswerBytesMax) return false;
-    if (auto section = read_section(row)) context.set(section->section, std::move(section->value));
+    if (auto section = read_section(row); section && std::ranges::includes(labels, section->labels))
+      context.set(section->section, std::move(section->value));
     return true;
   });
   answer.body.set("context", std::move(context));

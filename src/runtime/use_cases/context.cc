@@ -105,6 +105,8 @@ Result<ContextChanges> merge_updates(Act& act, const Value* updates, const work:
       for (const std::string& label : item.labels)
         if (std::ranges::find(section->labels, label) == section->labels.end()) section->labels.push_back(label);
       std::ranges::sort(section->labels);
+      if (section->labels.size() > limits::kWorkLabelsMax)
+        too_large(name->string(), "it would have more than " + std::to_string(limits::kWorkLabelsMax) + " labels");
       change = out.changes.insert(out.changes.end(), ContextChange{std::move(*section), {}});
     }
     agent_contract::Merged merged = agent_contract::merge(change->section.value, *payload);

@@ -416,7 +416,7 @@ Result<void> Act::tell_dependents(const std::string& work_id, std::string_view t
   return {};
 }
 
-Result<Value> Act::context_for(const std::string& role_name) {
+Result<Value> Act::context_for(const std::string& role_name, std::vector<std::string>& labels) {
   Value out = Value::object();
   const work::Role* role = policy().find_role(role_name);
   if (role == nullptr) return out;
@@ -427,9 +427,16 @@ Result<Value> Act::context_for(const std::string& role_name) {
     bytes += text_at(row, 2).size();
     if (bytes > limits::kContextAnswerBytesMax) return false;  // the rest is there for whoever asks
     auto section = read_section(row);
-    if (!section) problem = section.error();
-    else out.set(section->section, std::move(section->value));
-    return section.has_value();
+    if (!section) {
+      problem = section.error();
+      return false;
+    }
+    std::vector<std::string> with;
+    std::ranges::set_union(labels, section->labels, std::back_inserter(with));
+    if (with.size() > limits::kWorkLabelsMax) return true;
+    labels = std::move(with);
+    out.set(section->section, std::move(section->value));
+    return true;
   });
   if (!found) return tl::make_unexpected(found.error());
   if (problem) return tl::make_unexpected(*problem);

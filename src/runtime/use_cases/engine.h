@@ -128,8 +128,9 @@ class Act {
   void dress_with(Engine::Dress dress) { dress_ = std::move(dress); }
   void finish_with(Engine::Finish finish) { finish_ = std::move(finish); }
 
-  // {section: value} of what a role may read.
-  Result<json::Value> context_for(const std::string& role);
+  // {section: value} of what a role may read. `labels`, sorted, are those of whoever reads; they become what they are by
+  // reading. A section whose labels would be too many for an item is left out.
+  Result<json::Value> context_for(const std::string& role, std::vector<std::string>& labels);
 
  private:
   friend class Engine;

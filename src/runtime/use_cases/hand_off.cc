@@ -226,8 +226,10 @@ class HandingOff {
     } else {
       ruling = work::offer(item_, session_, {target_id, *until, message_id_}, act_.policy(), act_.now);
     }
+    const work::Ruling labelled = work::add_labels(item_, std::move(labels), act_.now);
+    if (!labelled.allowed()) return act_.refuse(labelled.refused), Result<void>();
     if (auto done = take(ruling); !done || act_.refused()) return done;
-    return label(std::move(labels));
+    return label(labelled);
   }
 
   struct Seen {
@@ -264,21 +266,14 @@ class HandingOff {
       if (name == nullptr || !name->is_string() || name->string() != uaix::kLabelsExtension) continue;
       if (data == nullptr || !data->is_array()) continue;
       for (const Value& label : data->elements())
-        if (label.is_string() && work::is_label(label.string()) && out.size() < limits::kWorkLabelsMax)
-          out.push_back(label.string());
+        if (label.is_string() && work::is_label(label.string())) out.push_back(label.string());
     }
     return out;
   }
 
-  Result<void> label(std::vector<std::string> labels) {
-    std::erase_if(
-        labels, [&](const std::string& label) { return std::ranges::find(item_.labels, label) != item_.labels.end(); });
-    if (labels.empty()) return {};
-    work::Event event{std::string(work::kLabelled)};
-    event.payload.set("work_id", item_.id);
-    event.payload.set("labels", texts_value(labels));
-    event.payload.set("at", format_time(act_.now));
-    if (auto done = act_.record(event, item_, Act::Is::Beside); !done) return done;
+  Result<void> label(const work::Ruling& labelled) {
+    for (const work::Event& event : labelled.events)
+      if (auto done = act_.record(event, item_, Act::Is::Beside); !done) return done;
     act_.answer.body.set("work", shown(item_));
     return {};
   }

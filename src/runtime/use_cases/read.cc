@@ -60,6 +60,18 @@ Result<std::function<bool(std::string_view)>> readable_by(store::Reader& reader,
   });
 }
 
+// The labels that what a session reads may have: its item's. Reading more would have to add them, which a claim does: asking
+// for its own item again gives a session what is new. Nothing: whoever reads has no item that could be labelled.
+Result<std::optional<std::vector<std::string>>> labels_of_reader(store::Reader& reader, const Caller& caller) {
+  if (caller.session_id.empty()) return std::nullopt;
+  const auto session = get(reader, tables::kSessions, caller.session_id, read_session);
+  if (!session) return tl::make_unexpected(session.error());
+  if (!*session) return std::vector<std::string>();
+  auto item = get(reader, tables::kWorkItems, (*session)->work_id, read_item);
+  if (!item) return tl::make_unexpected(item.error());
+  return *item ? std::move((*item)->labels) : std::vector<std::string>();
+}
+
 }  // namespace
 
 Result<Value> UseCases::list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit) {
@@ -134,6 +146,9 @@ Result<std::optional<Value>> UseCases::show_context(const Caller& caller, std::s
   const auto found = get(**reader, tables::kContextSections, section, read_section);
   if (!found) return tl::make_unexpected(found.error());
   if (!*found) return std::nullopt;
+  const auto labels = labels_of_reader(**reader, caller);
+  if (!labels) return tl::make_unexpected(labels.error());
+  if (*labels && !std::ranges::includes(**labels, (*found)->labels)) return std::nullopt;
   return std::optional(shown(**found, true));
 }
 
@@ -142,11 +157,16 @@ Result<Value> UseCases::context_history(const Caller& caller, std::string_view s
   if (!reader) return tl::make_unexpected(reader.error());
   const auto readable = readable_by(**reader, inside_->config.policy, caller);
   if (!readable) return tl::make_unexpected(readable.error());
+  const auto labels = labels_of_reader(**reader, caller);
+  if (!labels) return tl::make_unexpected(labels.error());
   Value versions = Value::array();
   if ((*readable)(section) && limit > 0) {
     auto read = ledger::read_stream_backwards(**reader, context_stream(section), [&](const store::EntryRow& row) {
       const auto payload = row.type == kContextUpdated ? json::parse(row.payload) : tl::unexpected(json::ParseError{});
       if (!payload) return true;
+      std::vector<std::string> has;
+      if (*labels && (!read_texts(payload->root(), "labels", has) || !std::ranges::includes(**labels, has)))
+        return true;
       Value version = Value::copy(payload->root());
       version.set("sequence", row.sequence);
       versions.push(std::move(version));
