@@ -748,6 +748,20 @@ TEST_P(Cases, context_has_its_bounds) {
   EXPECT_EQ(outcome(update(R"({"m":1})")), "taken");
 }
 
+TEST_P(Cases, a_section_has_no_more_labels_than_an_item) {
+  const auto write = [&](char kind) {
+    work::NewWork asked;
+    for (int i = 0; i < 40; ++i) asked.labels.push_back(kind + std::to_string(i));
+    const auto claimed = claim(as("alice"), create(asked));
+    return hand_off(as("alice"), text_at(claimed, "/session/id"),
+                    contract(text_at(claimed, "/session/agent_id"), "COMPLETE",
+                             R"(,"update_contracts":[{"contract":"c","payload":{"a":1}}])"));
+  };
+  EXPECT_EQ(outcome(write('x')), "taken");
+  EXPECT_EQ(outcome(write('y')), "CONTEXT_TOO_LARGE");
+  EXPECT_EQ(cases().show_context(as_operator().caller, "c")->value().find("labels")->elements().size(), 40u);
+}
+
 TEST_P(Cases, a_report_renews_and_the_third_in_a_row_is_refused) {
   const std::string id = create();
   const auto claimed = claim(as("alice"), id);
@@ -1224,6 +1238,22 @@ TEST_P(CasesClock, a_jump_that_was_noticed_outlasts_the_process) {
   create();
   restart();
   expect_to_end_after(later, 200);
+}
+
+TEST_P(CasesClock, a_jump_that_two_nodes_have_recorded_counts_once) {
+  const std::string id = lease_of_five_minutes("alice");
+  pass(100);
+  set_clock(3600);
+  create();
+  pass(20);
+  // As another node says it that looked 20 seconds later.
+  Happening other{"ledger", "ledger.clock_jumped", {"node/other", ledger::ActorKind::Node}, json::Value::object()};
+  other.payload.set("by_ns", 3600 * kSecond);
+  other.payload.set("from", format_time(clock_.now() + -3600));
+  other.payload.set("to", format_time(clock_.now()));
+  ASSERT_TRUE(ledger_->writer().run([&](Unit& unit) { return unit.append(other); }));
+  restart();
+  expect_to_end_after(id, 180);
 }
 
 TEST_P(CasesClock, two_that_notice_one_jump_move_a_lease_once) {
