@@ -936,6 +936,44 @@ TEST_P(Cases, only_ci_declares_ci_green) {
   EXPECT_EQ(phase_of(id), "READY_FOR_REVIEW");
 }
 
+TEST_P(Cases, a_signal_of_ci_that_is_sent_again_has_the_first_receipt) {
+  const std::string id = implemented();
+  const auto signal_by = [&](const Mutation& by, std::string text) {
+    return ask([&](Answered done) { cases().hand_off_as_ci(by, id, std::move(text), std::move(done)); });
+  };
+  EXPECT_EQ(outcome(signal_by(as("alice"), signal("CI_PENDING"))), "EXIT_CI_ACTOR");
+  const auto first = signal_by(as_ci(), signal("CI_PENDING"));
+  ASSERT_EQ(outcome(first), "taken");
+  // Also when somebody has claimed the item since, which raises its fence.
+  ASSERT_EQ(outcome(claim(as("bob"), id)), "taken");
+  const std::size_t before = entry_types().size();
+  const auto again = signal_by(as_ci(), signal("CI_PENDING"));
+  ASSERT_EQ(outcome(again), "taken");
+  EXPECT_TRUE(again->replayed);
+  ASSERT_TRUE(again->entry);
+  EXPECT_EQ(again->entry->sequence, first->entry->sequence);
+  EXPECT_EQ(text_at(again, "/handoff"), text_at(first, "/handoff"));
+  EXPECT_EQ(text_at(again, "/work/phase"), "REVIEW");
+  EXPECT_EQ(entry_types().size(), before);
+  // Another one, and the same of somebody else, are not.
+  EXPECT_EQ(outcome(signal_by(as_ci(), signal("CI_PENDING", "error"))), "EXIT_PHASE_MISMATCH");
+  EXPECT_EQ(outcome(signal_by(as("other-ci", work::ActorKind::Ci), signal("CI_PENDING"))), "EXIT_PHASE_MISMATCH");
+}
+
+TEST_P(Cases, a_signal_of_ci_does_not_make_a_required_check_green) {
+  config_.policy.required_checks = {"build", "test"};
+  const std::string id = implemented();
+  const auto signal_by = [&](const Mutation& by, std::string text) {
+    return ask([&](Answered done) { cases().hand_off_as_ci(by, id, std::move(text), std::move(done)); });
+  };
+  const auto refused = signal_by(as_ci(), signal("CI_PENDING"));
+  ASSERT_EQ(outcome(refused), "EXIT_CI_CHECKS");
+  EXPECT_NE(refused->refused.front().message.find("`build`, `test`"), std::string::npos);
+  EXPECT_EQ(phase_of(id), "CI_PENDING");
+  EXPECT_EQ(outcome(signal_by(as_ci(), signal("CI_PENDING", "error"))), "taken");
+  EXPECT_EQ(phase_of(id), "BLOCKED");
+}
+
 TEST_P(Cases, a_red_report_blocks_and_a_late_one_is_ignored) {
   const std::string id = implemented();
   EXPECT_EQ(outcome(ci(id, "failure")), "taken");

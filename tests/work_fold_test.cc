@@ -530,7 +530,7 @@ class Walk {
       case 8: return unblock(item, dice_.chance(50) ? std::optional(dice_.one_of(kPhases)) : std::nullopt, "", now_);
       case 9: return answer(item, "yes", now_);
       case 10: return dice_.chance(2) ? abort(item, "", now_) : Ruling{};
-      case 11: return exit_as_ci(item, actor(), {{}, reason, "e", "", "", "", ""}, now_);
+      case 11: return exit_as_ci(item, actor(), {{}, reason, "e", "", "", "", ""}, policy, now_);
       case 12: return see_commit(item, std::string(40, dice_.chance(50) ? 'a' : 'b'), now_);
       default: {
         const CiReport report{dice_.chance(50) ? "build" : "test", "check_run",

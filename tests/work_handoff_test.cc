@@ -169,7 +169,7 @@ TEST(work_exit, as_ci) {
     asked.phase_completed = each.claimed;
     asked.reason = each.reason;
     asked.event_id = "e-1";
-    const Ruling ruling = exit_as_ci(*world.item, each.actor, asked, at(kMinute));
+    const Ruling ruling = exit_as_ci(*world.item, each.actor, asked, world.policy, at(kMinute));
     EXPECT_EQ(code(ruling), each.want) << phase_name(each.phase) << " " << each.actor.id;
     if (!ruling.allowed()) continue;
     EXPECT_EQ(ruling.events.at(0).type, kCiReported);
@@ -179,9 +179,17 @@ TEST(work_exit, as_ci) {
     EXPECT_EQ(world.item->waiting_since, at(kMinute));
     EXPECT_EQ(world.item->blocked_in, each.next == Phase::Blocked ? std::optional(Phase::CiPending) : std::nullopt);
   }
+  World checked(Phase::CiPending);
+  checked.policy.required_checks = {"build", "test"};
+  checked.item->checks = {{"build", "success"}, {"test", "failure"}};
+  const Ruling red = exit_as_ci(*checked.item, kCi, {}, checked.policy, at(0));
+  ASSERT_EQ(code(red), "EXIT_CI_CHECKS");
+  EXPECT_NE(red.refused.front().message.find(": `test`"), std::string::npos);
+  checked.item->checks["test"] = "success";
+  EXPECT_EQ(code(exit_as_ci(*checked.item, kCi, {}, checked.policy, at(0))), "");
   World world(Phase::CiPending);
   world.take(abort(*world.item, "no", at(0)));
-  EXPECT_EQ(code(exit_as_ci(*world.item, kCi, {}, at(0))), "WORK_CLOSED");
+  EXPECT_EQ(code(exit_as_ci(*world.item, kCi, {}, world.policy, at(0))), "WORK_CLOSED");
 }
 
 TEST(work_park, the_clock_stands_still_while_a_person_is_asked) {

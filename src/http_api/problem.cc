@@ -52,6 +52,7 @@ constexpr std::array kStatuses = {
     StatusRow{"ANSWER_", 409},
     StatusRow{"CLAIM_", 409},
     StatusRow{"EXIT_CALLS_OPEN", 409},
+    StatusRow{"EXIT_CI_CHECKS", 409},
     StatusRow{"EXIT_DISABLED", 409},
     StatusRow{"EXIT_LEASE", 409},
     StatusRow{"EXIT_NO_ACTIVE_PHASE", 409},

@@ -39,6 +39,17 @@ std::string_view conclusion_of(Reason reason) {
   CHECK(false);
 }
 
+// The required checks that no report has made green, for a person to read.
+std::string checks_missing(const Item& item, const Policy& policy) {
+  std::string out;
+  for (const std::string& check : policy.required_checks) {
+    const auto known = item.checks.find(check);
+    if (known != item.checks.end() && known->second == conclusion_of(Reason::Completed)) continue;
+    out += (out.empty() ? "`" : ", `") + check + "`";
+  }
+  return out;
+}
+
 }  // namespace
 
 Ruling exit(const Item& item, const Session& session, const Actor& actor, const Exit& asked, Time now) {
@@ -65,7 +76,7 @@ Ruling exit(const Item& item, const Session& session, const Actor& actor, const 
       .with_text("because", short_notes(asked));
 }
 
-Ruling exit_as_ci(const Item& item, const Actor& actor, const Exit& asked, Time now) {
+Ruling exit_as_ci(const Item& item, const Actor& actor, const Exit& asked, const Policy& policy, Time now) {
   if (item.aborted) return refuse(Code::WORK_CLOSED, {{"work", item.id}, {"problem", "was aborted"}});
   const Phase claimed = asked.phase_completed.value_or(Phase::CiPending);
   if (claimed != Phase::CiPending && !is_final(item.phase))
@@ -77,6 +88,8 @@ Ruling exit_as_ci(const Item& item, const Actor& actor, const Exit& asked, Time 
   if (actor.kind != ActorKind::Ci)
     return refuse(report(Code::EXIT_CI_ACTOR, place_named("/phase_completed"),
                          {{"actor", agent_exit::actor_kind_name(actor.kind)}}));
+  if (const std::string missing = checks_missing(item, policy); asked.reason == Reason::Completed && !missing.empty())
+    return refuse(Code::EXIT_CI_CHECKS, {{"checks", missing}});
   return Happens(kCiReported, item, now)
       .with("check", "")
       .with("conclusion", conclusion_of(asked.reason))

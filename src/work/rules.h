@@ -107,8 +107,9 @@ struct Exit {
 // A session hands over: EXIT_LEASE, EXIT_NO_ACTIVE_PHASE, EXIT_TERMINAL, EXIT_PHASE_MISMATCH, EXIT_CI_ACTOR. Gives kCompleted.
 Ruling exit(const Item& item, const Session& session, const Actor& actor, const Exit& asked, Time now);
 // CI completes CI_PENDING without a session: the actor's kind must be `ci`. Gives kCiReported, source `signal`. WORK_CLOSED,
-// EXIT_LEASE (any other phase needs one), EXIT_TERMINAL, EXIT_PHASE_MISMATCH, EXIT_CI_ACTOR.
-Ruling exit_as_ci(const Item& item, const Actor& actor, const Exit& asked, Time now);
+// EXIT_LEASE (any other phase needs one), EXIT_TERMINAL, EXIT_PHASE_MISMATCH, EXIT_CI_ACTOR, EXIT_CI_CHECKS (a signal names no
+// check, so that it is not what makes a required one green).
+Ruling exit_as_ci(const Item& item, const Actor& actor, const Exit& asked, const Policy& policy, Time now);
 // NEEDS_INPUT or APPROVAL_REQUEST: the lease's clock stops. EXIT_LEASE, LEASE_PARKED. A long question is cut.
 Ruling park(const Item& item, const Session& session, WaitsFor waits_for, std::string_view question,
             const Policy& policy, Time now);

@@ -266,6 +266,9 @@ void Engine::tell(Running& running, Result<Acknowledgement> acknowledgement) {
     if (running.finish)
       if (auto finished = running.finish(**reader, answer); !finished)
         return running.done(tl::make_unexpected(finished.error()));
+    // What was read showed that it is to be refused after all: nothing but what time does was recorded.
+    if (!answer.refused.empty())
+      return refuse(running.by, std::move(answer.refused), running.done, running.manner.signal);
   }
   running.done(std::move(answer));
 }

@@ -357,13 +357,54 @@ class HandingOff {
 
 // --- CI, which has no session ---------------------------------------------------------------------------------------------------
 
-Result<void> take_from_ci(Act& act, const std::string& work_id, const Given& given) {
+std::string key_of_ci(const std::string& actor_id, const std::string& work_id, std::uint64_t fence,
+                      const Document& document) {
+  return key_of("ci/" + actor_id + "/" + work_id, fence, document);
+}
+
+// The item has left CI_PENDING. Where CI's last signal about it was this very one, what was told then; anything else is
+// refused. Which one was the last is in the ledger alone, under the fence that the item had then.
+void tell_ci_again(Act& act, const work::Item& item, const std::shared_ptr<const Given>& given,
+                   std::vector<Diagnostic> refused) {
+  act.answer.body.set("work", shown(item));
+  act.finish_with([work_id = item.id, actor_id = act.caller().actor.id, given, refused = std::move(refused)](
+                      store::Reader& reader, Answer& answer) -> Result<void> {
+    const auto found = find_entry(reader, work_stream(work_id), kHandoffAccepted, [](std::string_view payload) {
+      const auto parsed = json::parse(payload);
+      return parsed && !parsed->root()["session_id"];
+    });
+    if (!found) return tl::make_unexpected(found.error());
+    const auto parsed = json::parse(*found ? (*found)->payload : std::string());
+    std::string id, mode, outcome, key;
+    std::int64_t fence = 0;
+    if (!parsed || !read_number(parsed->root(), "fence", fence) || !read_text(parsed->root(), "key", key) ||
+        !read_text(parsed->root(), "handoff_id", id) || !read_text(parsed->root(), "mode", mode) ||
+        !read_text(parsed->root(), "outcome", outcome) ||
+        key != key_of_ci(actor_id, work_id, static_cast<std::uint64_t>(fence), given->document)) {
+      answer.refused = refused;
+      return {};
+    }
+    answer.replayed = true;
+    answer.entry = (*found)->place;
+    answer.body.set("handoff", handoff_value(id, dialect_name(given->document.dialect()), mode, outcome));
+    answer.body.set("warnings", Value::array());
+    return {};
+  });
+}
+
+Result<void> take_from_ci(Act& act, const std::string& work_id, const std::shared_ptr<const Given>& sent) {
   auto item = act.settled_item(work_id);
   if (!item) return tl::make_unexpected(item.error());
   if (!*item) return {};
+  const Given& given = *sent;
   const Handoff& handoff = given.document.handoff;
-  const work::Ruling ruling = work::exit_as_ci(**item, act.caller().actor, exit_of(handoff, given.event_id), act.now);
-  if (!ruling.allowed()) return act.refuse(ruling.refused), Result<void>();
+  const work::Ruling ruling =
+      work::exit_as_ci(**item, act.caller().actor, exit_of(handoff, given.event_id), act.policy(), act.now);
+  if (!ruling.allowed()) {
+    if ((*item)->phase == work::Phase::CiPending || act.caller().actor.kind != work::ActorKind::Ci)
+      return act.refuse(ruling.refused), Result<void>();
+    return tell_ci_again(act, **item, sent, ruling.refused), Result<void>();
+  }
   Value payload = Value::object();
   payload.set("handoff_id", given.handoff_id);
   payload.set("work_id", work_id);
@@ -372,7 +413,7 @@ Result<void> take_from_ci(Act& act, const std::string& work_id, const Given& giv
   payload.set("mode", mode_name(handoff.mode));
   payload.set("outcome", outcome_name(handoff.outcome));
   payload.set("digest", given.document.digest);
-  payload.set("key", key_of("ci/" + act.caller().actor.id + "/" + work_id, (*item)->fence, given.document));
+  payload.set("key", key_of_ci(act.caller().actor.id, work_id, (*item)->fence, given.document));
   payload.set("raw", given.document.raw);
   payload.set("at", format_time(act.now));
   if (auto done = act.append(work_stream(work_id), kHandoffAccepted, std::move(payload), Act::Is::Main,
@@ -414,7 +455,7 @@ void UseCases::hand_off_as_ci(const Mutation& by, std::string work_id, std::stri
   Given given{{}, std::move(*read.document), mint_id("handoff_", inside_->random), mint_uuid(inside_->random)};
   inside_->run(by,
                [work_id = std::move(work_id), given = std::make_shared<const Given>(std::move(given))](Act& act) {
-                 return take_from_ci(act, work_id, *given);
+                 return take_from_ci(act, work_id, given);
                },
                std::move(done), {.signal = signal});
 }
