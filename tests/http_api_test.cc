@@ -1026,6 +1026,8 @@ TEST(HttpApiWebhooks, SignedOnesAreTakenOnce) {
   EXPECT_EQ(text_of(moved["result"]), "moved");
   EXPECT_EQ(text_of(served.ask("GET", "/v1/work/" + id)["work"]["phase"]), "READY_FOR_REVIEW");
   EXPECT_EQ(text_of(deliver(body, signature_of(body, kSecret), "d-1")["result"]), "duplicate");
+  EXPECT_EQ(text_of(deliver(body, signature_of(body, kSecret), "d-3")["result"]), "duplicate")
+      << "the same body under another id, which nobody signed";
   expect_problem(deliver(body, signature_of(body, kSecret), ""), 400, "REQUEST_HEADER");
   const std::string ping = R"({"zen":"x","repository":{"full_name":"harbour/tideboard"}})";
   EXPECT_EQ(text_of(served.ask("POST", "/v1/webhooks/github", ping, "", Door::Tcp,

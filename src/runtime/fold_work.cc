@@ -145,7 +145,12 @@ Result<void> fold_delivery_taken(const Event& event, json::Node payload, store::
   std::string key;
   Time at;
   if (!read_text(payload, "key", key) || !read_time(payload, "at", at)) return malformed(event, "key and at");
-  return put(transaction, tables::kDeliveries, {key, at.nanoseconds});
+  if (auto done = put(transaction, tables::kDeliveries, {key, at.nanoseconds}); !done) return done;
+  // Entries of versions that looked at the id alone have none.
+  std::string body_sha256;
+  if (!payload["body_sha256"]) return {};
+  if (!read_text(payload, "body_sha256", body_sha256)) return malformed(event, "body_sha256 that is text");
+  return put(transaction, tables::kDeliveries, {body_sha256, at.nanoseconds});
 }
 
 }  // namespace baton::runtime

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "json/parse.h"
 #include "runtime/node.h"
@@ -143,6 +144,7 @@ std::optional<CiDelivery> read_github_delivery(std::string_view kind, std::strin
   if (!action || !repository) return std::nullopt;
   CiDelivery out;
   out.delivery_id = delivery_id;
+  out.body_sha256 = sha256_hex(body);
   out.kind = kind;
   out.action = *action;
   out.repository = *repository;

@@ -83,7 +83,8 @@ struct CiDelivery {
   std::string action, repository;            // "completed"; "owner/name"
   std::vector<std::uint64_t> pull_requests;  // numbers
   std::string name, conclusion, commit;
-  std::optional<Time> at;  // when it happened, by the sender
+  std::optional<Time> at;        // when it happened, by the sender
+  std::string body_sha256 = {};  // of what was signed, hexadecimal: the id is a header, which nobody signed
 };
 
 struct ProcessMark {
@@ -121,7 +122,8 @@ class UseCases {
   void abort(const Mutation& by, std::string work_id, std::string reason, Answered done);
   void report_ci(const Mutation& by, std::string work_id, work::CiReport report, Answered done);
   void see_commit(const Mutation& by, std::string work_id, std::string commit, Answered done);
-  // Durable: a delivery id that was seen in the last 30 days changes nothing ("duplicate": true). Older than 24 h: refused.
+  // Durable: a body that was taken in the last 30 days changes nothing, whatever id it comes with ("duplicate": true); another
+  // body with an id that was used is ignored, which is recorded. Older than 24 h: refused.
   void take_delivery(const CiDelivery& delivery, Answered done);
 
   // --- sessions -----------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ inline constexpr std::string_view kTokenRevoked = "token.revoked";
 inline constexpr std::string_view kApiAnswered = "api.answered";
 inline constexpr std::string_view kApiForgotten = "api.forgotten";
 
-// On `ci`. Taken: delivery_id, key (the same, hashed), kind, repository, at. Ignored: reason, work_id?, delivery_id?, repository?, pull_request?, check?,
+// On `ci`. Taken: delivery_id, key (the same, hashed), body_sha256, kind, repository, at. Ignored: reason, work_id?, delivery_id?, repository?, pull_request?, check?,
 // conclusion?, commit?, at.
 inline constexpr std::string_view kCiDeliveryTaken = "ci.delivery_taken";
 inline constexpr std::string_view kCiIgnored = "ci.ignored";

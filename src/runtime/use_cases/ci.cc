@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "runtime/use_cases/inside.h"
 #include "runtime/work_events.h"
@@ -59,6 +60,8 @@ std::optional<Diagnostic> check(const CiDelivery& delivery, Time now) {
   };
   if (delivery.delivery_id.empty() || !fits(delivery.delivery_id))
     return wrong("delivery_id", "is missing or too long");
+  if (delivery.body_sha256.size() != 2 * sizeof(Sha256) || !std::ranges::all_of(delivery.body_sha256, is_lower_hex))
+    return wrong("body_sha256", "is not a SHA-256");
   if (delivery.repository.empty() || !fits(delivery.repository)) return wrong("repository", "is missing or too long");
   if (!delivery.at &&
       (delivery.kind == "workflow_run" || delivery.kind == "check_suite" || delivery.kind == "check_run"))
@@ -104,14 +107,17 @@ class Delivering {
   Result<void> run() {
     if (auto wrong = check(delivery_, act_.now)) return act_.refuse(std::move(*wrong)), Result<void>();
     if (!says_something(delivery_)) return tell_ignored("it reports nothing that work waits for"), Result<void>();
-    const std::string key = short_hash(delivery_.delivery_id);
-    const auto known = act_.unit.get(tables::kDeliveries, {key});
-    if (!known) return tl::make_unexpected(known.error());
-    if (*known) {
+    const auto again = act_.unit.get(tables::kDeliveries, {delivery_.body_sha256});
+    if (!again) return tl::make_unexpected(again.error());
+    if (*again) {
       act_.answer.body.set("result", "duplicate");
       act_.answer.body.set("duplicate", true);
       return {};
     }
+    const std::string key = short_hash(delivery_.delivery_id);
+    const auto known = act_.unit.get(tables::kDeliveries, {key});
+    if (!known) return tl::make_unexpected(known.error());
+    if (*known) return ignore("", "its delivery id was another delivery's");
     if (auto done = taken(key); !done) return done;
     if (delivery_.pull_requests.empty()) return ignore("", "it names no pull request");
     for (const std::uint64_t number : delivery_.pull_requests)
@@ -128,11 +134,12 @@ class Delivering {
     Value payload = Value::object();
     payload.set("delivery_id", delivery_.delivery_id);
     payload.set("key", key);
+    payload.set("body_sha256", delivery_.body_sha256);
     payload.set("kind", delivery_.kind);
     payload.set("repository", delivery_.repository);
     payload.set("at", format_time(act_.now));
     return act_.append(std::string(kCiStream), kCiDeliveryTaken, std::move(payload), Act::Is::Main,
-                       {"/delivery_id", "/key"});
+                       {"/delivery_id", "/key", "/body_sha256"});
   }
 
   Result<void> deliver(const std::string& pull_request) {
