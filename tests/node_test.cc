@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <deque>
 #include <fstream>
+#include <future>
 #include <latch>
 #include <map>
 #include <mutex>
@@ -232,7 +233,8 @@ TEST_P(NodeTest, the_feed_hands_out_every_entry_once_and_in_order) {
 TEST_P(NodeTest, a_subscriber_may_end_its_own_subscription_while_it_is_called) {
   NodeWorld world(store(), clock_, keys_.path());
   Feed& feed = world.node->feed();
-  ASSERT_TRUE(eventually([&] { return feed.position() == entries().size(); }));  // or it is called before it has its number
+  ASSERT_TRUE(
+      eventually([&] { return feed.position() == entries().size(); }));  // or it is called before it has its number
   std::atomic<int> calls = 0;
   std::atomic<std::uint64_t> subscription = 0;
   subscription = feed.subscribe([&](const FedEntries&) {
@@ -865,6 +867,100 @@ TEST_P(NodeTest, a_target_is_told_what_fits_its_patterns) {
   world.create();
   EXPECT_EQ(receiver.got().front().type, "work.claimed");
   EXPECT_EQ(receiver.got().size(), 1u);
+}
+
+// A store that calls once, when the next transaction of another thread than its maker's has ended.
+class CallingStore final : public store::Store {
+ public:
+  CallingStore(store::Store& inner, std::function<void()> call) : inner_(inner), call_(std::move(call)) {}
+
+  Result<std::unique_ptr<store::Transaction>> begin() override {
+    auto begun = inner_.begin();
+    if (!begun || std::this_thread::get_id() == maker_ || called_.exchange(true)) return begun;
+    return std::make_unique<Calling>(std::move(*begun), call_);
+  }
+  Result<std::unique_ptr<store::Reader>> reader() override { return inner_.reader(); }
+  Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) override {
+    return inner_.wait_for_change(seen, timeout);
+  }
+  std::string name() const override { return inner_.name(); }
+
+ private:
+  class Calling final : public store::Transaction {
+   public:
+    Calling(std::unique_ptr<store::Transaction> inner, const std::function<void()>& call)
+        : inner_(std::move(inner)), call_(call) {}
+    ~Calling() override {
+      inner_.reset();
+      call_();
+    }
+    Result<Time> now() override { return inner_->now(); }
+    Result<std::optional<store::Row>> get(const store::Table& table, const store::Row& key) override {
+      return inner_->get(table, key);
+    }
+    Result<void> find(const store::Query& query, store::Lock lock, const store::TakeRow& take) override {
+      return inner_->find(query, lock, take);
+    }
+    Result<void> insert(const store::Table& table, const store::Row& row) override {
+      return inner_->insert(table, row);
+    }
+    Result<void> update(const store::Table& table, const store::Row& row) override {
+      return inner_->update(table, row);
+    }
+    Result<void> erase(const store::Table& table, const store::Row& key) override { return inner_->erase(table, key); }
+    Result<void> savepoint() override { return inner_->savepoint(); }
+    Result<void> rollback_to_savepoint() override { return inner_->rollback_to_savepoint(); }
+    Result<void> release_savepoint() override { return inner_->release_savepoint(); }
+    Result<store::Head> take_head() override { return inner_->take_head(); }
+    Result<void> append(std::span<const store::EntryRow> entries, std::span<const store::TreeNode> nodes,
+                        const store::Seal& seal, const store::Head& head) override {
+      return inner_->append(entries, nodes, seal, head);
+    }
+    Result<void> commit() override { return inner_->commit(); }
+
+   private:
+    std::unique_ptr<store::Transaction> inner_;
+    const std::function<void()>& call_;
+  };
+
+  store::Store& inner_;
+  const std::function<void()> call_;
+  const std::thread::id maker_ = std::this_thread::get_id();
+  std::atomic<bool> called_ = false;
+};
+
+// The other node stops between our reading that the target is its own and our waiting for that to end.
+TEST(Outbox, does_not_wait_for_an_owner_that_has_just_stopped) {
+  TemporaryFolder folder, keys;
+  SystemClock clock;
+  const auto store = store::make_memory_store(clock);
+  World world(*store, clock, keys.path());
+  world.create();
+  Receiver receiver;
+  const workspace::Config config = with_target(receiver, folder.path());
+  const auto put = [&](bool is_new, const std::string& owner, std::int64_t owned_until) {
+    auto transaction = store->begin();
+    ASSERT_TRUE(transaction);
+    const store::Row row = {std::string("chat"), std::int64_t{0}, owner, owned_until, std::int64_t{0}, std::int64_t{0}};
+    const auto& table = store::tables::kWebhookCursors;
+    ASSERT_TRUE(is_new ? (*transaction)->insert(table, row) : (*transaction)->update(table, row));
+    ASSERT_TRUE((*transaction)->commit());
+  };
+  put(true, "another", clock.now().nanoseconds + 3600 * kNanosecondsPerSecond);
+
+  std::promise<Outbox*> started;
+  auto outbox_there = started.get_future();
+  CallingStore calling(*store, [&] {
+    put(false, "", 0);
+    FedEntry stopped;
+    stopped.type = kNodeStopped;
+    outbox_there.get()->see(std::make_shared<const std::vector<FedEntry>>(1, stopped));
+  });
+  auto outbox =
+      Outbox::start(calling, clock, config.webhooks_out, {.config_folder = folder.path().string(), .owner = "this"});
+  ASSERT_TRUE(outbox) << outbox.error().text();
+  started.set_value(outbox->get());
+  EXPECT_TRUE(eventually([&] { return !receiver.got().empty(); }));
 }
 
 TEST(Outbox, pauses_double_up_to_five_minutes) {

@@ -138,7 +138,12 @@ class Outbox::Target {
   void release();
   void tell_front();
   std::optional<Result<net::HttpAnswer>> send(const FedEntry& entry);
-  void wait_until(SteadyClock::time_point time, bool also_for_freed);
+  // Until then, or until freed_ is another than it was when this was read.
+  void wait_until(SteadyClock::time_point time, std::optional<std::uint64_t> freed = {});
+  std::uint64_t freed() {
+    const std::lock_guard lock(mutex_);
+    return freed_;
+  }
   bool is_stopping() {
     const std::lock_guard lock(mutex_);
     return stopping_;
@@ -227,10 +232,9 @@ void Outbox::Target::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Outbox::Target::wait_until(SteadyClock::time_point time, bool also_for_freed) {
+void Outbox::Target::wait_until(SteadyClock::time_point time, std::optional<std::uint64_t> freed) {
   std::unique_lock lock(mutex_);
-  const std::uint64_t freed = freed_;
-  wake_.wait_until(lock, time, [&] { return stopping_ || (also_for_freed && freed_ != freed); });
+  wake_.wait_until(lock, time, [&] { return stopping_ || (freed && freed_ != *freed); });
 }
 
 void Outbox::Target::work() {
@@ -239,7 +243,7 @@ void Outbox::Target::work() {
     if (batch_.empty() && !at_end_)
       if (const auto read = read_batch(); !read) {
         if (pause == kFirstStorePause) say(read.error().reason);
-        wait_until(SteadyClock::now() + pause, false);
+        wait_until(SteadyClock::now() + pause);
         pause = std::min(pause * 2, kLongestStorePause);
         continue;
       }
@@ -250,21 +254,23 @@ void Outbox::Target::work() {
       at_end_ = false;
       continue;
     }
+    // Before whose it is is read: who stops right after that is not waited for.
+    const std::uint64_t freed_before = freed();
     const auto mine = take();
     if (!mine) {
       if (pause == kFirstStorePause) say(mine.error().reason);
-      wait_until(SteadyClock::now() + pause, false);
+      wait_until(SteadyClock::now() + pause);
       pause = std::min(pause * 2, kLongestStorePause);
       continue;
     }
     pause = kFirstStorePause;
     if (!*mine) {
-      wait_until(owned_until_, true);
+      wait_until(owned_until_, freed_before);
       continue;
     }
     if (batch_.empty()) continue;  // it was told more than we knew
     if (SteadyClock::now() < next_at_) {
-      wait_until(next_at_, false);
+      wait_until(next_at_);
       continue;
     }
     tell_front();
@@ -401,7 +407,7 @@ void Outbox::Target::tell_front() {
       const auto saved = save(0, 0);
       if (saved && !*saved) batch_.clear();
       if (saved) return;
-      wait_until(SteadyClock::now() + pause, false);
+      wait_until(SteadyClock::now() + pause);
     }
     return;
   }
