@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each use case with a store that fails at its n-th operation, for every n: afterwards everything is as before or wholly as after,
+// Each use case, on each store, with a store that fails at its n-th operation, for every n: afterwards everything is as before or wholly as after,
 // the tables are what the ledger makes of them, and the same request tried again is done once.
+#include "runtime/work_events.h"
 #include "store/faulty/faulty_store.h"
 #include "store/tables.h"
 #include "use_cases_fixture.h"
@@ -31,7 +32,8 @@ class Attempt {
   using Step = std::function<Result<Answer>(Attempt&)>;
   using Setup = std::function<void(Attempt&)>;
 
-  explicit Attempt(store::Fault fault) : store_(store::make_memory_store(clock)), faulty_(*store_, fault) {
+  Attempt(const store::Backend& backend, store::Fault fault)
+      : made_(backend.make(clock, {})), store_(&made_->store()), faulty_(*store_, fault) {
     config.policy.exit_protocol = true;
     config.policy.roles[0].writable = {"project"};
     auto opened = Ledger::open(faulty_, clock, random_, {keys_.path(), {}});
@@ -110,7 +112,8 @@ class Attempt {
  private:
   TemporaryFolder keys_;
   SequenceRandom random_;
-  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::TestStore> made_;
+  store::Store* const store_;
   store::FaultyStore faulty_;
   std::unique_ptr<Ledger> ledger_;
 };
@@ -307,17 +310,28 @@ std::vector<Case> all_cases() {
   };
 }
 
-class CasesFaults : public ::testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(All, CasesFaults, ::testing::ValuesIn(all_cases()),
-                         [](const auto& each) { return each.param.name; });
+// What is compared are rows with times in them, so that the time has to be ours.
+std::vector<store::Backend> backends_with_our_clock() {
+  std::vector<store::Backend> all = store::backends();
+  std::erase_if(all, [](const store::Backend& each) { return !each.takes_our_clock; });
+  return all;
+}
+
+class CasesFaults : public ::testing::TestWithParam<std::tuple<Case, store::Backend>> {};
+INSTANTIATE_TEST_SUITE_P(All, CasesFaults,
+                         ::testing::Combine(::testing::ValuesIn(all_cases()),
+                                            ::testing::ValuesIn(backends_with_our_clock())),
+                         [](const auto& each) {
+                           return std::get<Case>(each.param).name + "_on_" + std::get<store::Backend>(each.param).name;
+                         });
 
 TEST_P(CasesFaults, nothing_is_half_done) {
-  const Case& each = GetParam();
+  const auto& [each, backend] = GetParam();
   std::uint64_t first = 0, last = 0;
   std::string before, after;
   std::vector<std::uint64_t> commits;
   {
-    Attempt run({});
+    Attempt run(backend, {});
     each.setup(run);
     first = run.operations() + 1;
     before = run.dump();
@@ -333,7 +347,7 @@ TEST_P(CasesFaults, nothing_is_half_done) {
   const auto try_with = [&](store::Fault fault) {
     SCOPED_TRACE("operation " + std::to_string(fault.at) + " of " + std::to_string(first) + " to " +
                  std::to_string(last));
-    Attempt run(fault);
+    Attempt run(backend, fault);
     each.setup(run);
     ASSERT_EQ(run.operations() + 1, first) << "the same every time";
     const auto answer = each.step(run);
