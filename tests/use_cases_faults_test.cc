@@ -67,6 +67,20 @@ class Attempt {
     return out;
   }
 
+  // How many refusals of access the ledger tells of.
+  std::uint64_t refusals() {
+    std::uint64_t count = 0;
+    const auto reader = store_->reader();
+    CHECK(reader.has_value());
+    CHECK((*reader)->entries(1, INT64_MAX, [&](const store::EntryRow& row) {
+      if (row.type != kAccessRefused) return true;
+      const auto payload = json::parse(row.payload);
+      count += 1 + std::stoull(std::string(payload->root()["also"].number_text()));
+      return true;
+    }));
+    return count;
+  }
+
   void expect_whole() {
     const auto report = verify(*store_, {});
     ASSERT_TRUE(report) << report.error().text();
@@ -374,6 +388,34 @@ TEST_P(CasesFaults, nothing_is_half_done) {
     if (at >= first)
       try_with(
           {.at = at, .failure = {"committing", "the connection was lost", "STORE_UNAVAILABLE"}, .after_commit = true});
+}
+
+// A refusal that could not be written down is counted, and written down later.
+TEST(RefusalFaults, no_refusal_is_lost) {
+  const store::Backend memory = store::backends().front();
+  const auto refuse = [](Attempt& run) {
+    run.cases->note_refusal(kAccessRefused, as("mallory").caller, "GET /", {report(Code::TOKEN_UNKNOWN, {})});
+    run.create(Phase::Draft);  // whoever comes behind it is told after it
+  };
+  std::uint64_t first = 0, last = 0;
+  {
+    Attempt run(memory, {});
+    first = run.operations() + 1;
+    refuse(run);
+    last = run.operations();
+    EXPECT_EQ(run.refusals(), 1u);
+  }
+  std::size_t late = 0;
+  for (std::uint64_t at = first; at <= last; ++at) {
+    SCOPED_TRACE(at);
+    Attempt run(memory, {.at = at, .failure = {"writing", "the disk is gone", "STORE_IO"}});
+    refuse(run);
+    late += run.refusals() == 0 ? 1 : 0;
+    run.clock.advance(2 * kNanosecondsPerSecond);
+    for (int i = 0; i < 2; ++i) ask([&](Answered done) { run.cases->sweep(10, std::move(done)); });
+    EXPECT_EQ(run.refusals(), 1u);
+  }
+  EXPECT_GT(late, 0u) << "no fault struck a refusal";
 }
 
 }  // namespace

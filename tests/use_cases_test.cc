@@ -1458,6 +1458,19 @@ TEST_P(Cases, refusals_are_recorded_once_a_second_and_the_rest_counted) {
   EXPECT_EQ(also, (std::vector<std::string>{"0", "4", "0"}));
 }
 
+// The ledger takes nothing of an actor whose name looks like a secret; that is no reason for leases not to end.
+TEST_P(Cases, a_refusal_that_cannot_be_recorded_does_not_stop_the_sweep) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  const std::string id = create();
+  ASSERT_EQ(outcome(claim(as("alice"), id)), "taken");
+  const std::string secret = std::string("ghp_") + "9aK2mQ7xZ1pL4vN8wR3tY6uB0cD5eF2gH1jS";
+  for (int i = 0; i < 3; ++i)
+    cases().note_refusal(kAccessRefused, as(secret).caller, "GET /", {report(Code::TOKEN_UNKNOWN, {})});
+  clock_.advance(3600 * kSecond);
+  EXPECT_EQ(outcome(sweep()), "taken");
+  EXPECT_NE(text_at(show(id), "/state"), "held");
+}
+
 // --- reading ----------------------------------------------------------------------------------------------------------------
 
 TEST_P(Cases, a_list_comes_in_pages) {

@@ -170,11 +170,13 @@ void UseCases::sweep(std::size_t limit, Answered done) {
         if (!listed) return tl::make_unexpected(listed.error());
         *due = std::move(*listed);
         for (const Refusals::Refusal& refusal : *counted)
-          if (auto appended = act.unit.append(Refusals::happening_of(refusal, act.now)); !appended) return appended;
+          if (auto appended = act.unit.append(Refusals::happening_of(refusal, act.now));
+              !appended && !Refusals::is_unwanted(appended.error()))
+            return appended;
         return {};
       },
       [this, by, &refusals, counted, due, forget_old, done](Result<Answer> answer) {
-        if (!answer) {
+        if (!answer || !answer->refused.empty()) {
           refusals.give_back(*counted);
           return done(std::move(answer));
         }
