@@ -511,6 +511,8 @@ TEST_P(Cases, refusals_come_in_the_order_of_the_specification) {
   config_.policy.exit_protocol = false;
   EXPECT_EQ(outcome(hand_off(as("alice"), session, "{\"protocol\":\"apm2_agent_exit\"")), "EXIT_DISABLED");
   EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT"))), "EXIT_DISABLED");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, signal("DRAFT") + std::string(1 << 20, ' '))), "EXIT_DISABLED");
+  EXPECT_EQ(outcome(hand_off(as("alice"), session, std::string((1 << 20) + 1, ' '))), "HANDOFF_TOO_LARGE");
   // The flag is about signals.
   EXPECT_EQ(outcome(hand_off(as("alice"), session, contract(text_at(claimed, "/session/agent_id"), "COMPLETE"))),
             "taken");

@@ -56,10 +56,14 @@ ReadDocument read_document(std::string text, const workspace::Config& config, Ti
     out.refused.push_back(std::move(diagnostic));
     return std::move(out);
   };
-  if (text.size() > limits::kHandoffTextBytesMax)
+  if (text.size() > limits::kHandoffTextBytesMax) {
+    // The flag comes before size: what is too large to be looked at closely is a signal when it says so anywhere.
+    if (!config.policy.exit_protocol && text.find(agent_exit::kProtocol) != std::string::npos)
+      return refuse(report(Code::EXIT_DISABLED, {}));
     return refuse(
         report(Code::HANDOFF_TOO_LARGE, {},
                {{"bytes", std::to_string(text.size())}, {"max", std::to_string(limits::kHandoffTextBytesMax)}}));
+  }
   checker::Options options;
   options.now = now;
   checker::Report checked = check(text, options);
