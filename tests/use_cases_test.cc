@@ -923,6 +923,23 @@ TEST_P(Cases, a_packet_that_has_expired_is_refused) {
             "UAIX_EXPIRED");
 }
 
+// What a caller writes in the form in which the ledger refers to its blobs would be one that is missing, or somebody else's.
+TEST_P(Cases, a_section_cannot_hold_what_looks_like_a_reference_of_the_ledgers) {
+  config_.policy.roles[0].writable = {"project"};
+  const auto claimed = claim(as("alice"), create());
+  const std::string agent = text_at(claimed, "/session/agent_id");
+  const auto write = [&](const std::string& value) {
+    return hand_off(as("alice"), text_at(claimed, "/session/id"),
+                    contract(agent, "IN_PROGRESS",
+                             R"(,"update_contracts":[{"contract":"project","payload":{"a":[)" + value + "]}}]"));
+  };
+  const auto refused = write(R"({"blob":{"bytes":3,"sha256":")" + std::string(64, 'a') + "\"}}");
+  ASSERT_EQ(outcome(refused), "LEDGER_DRAFT");
+  EXPECT_EQ(refused->refused.front().place.pointer, "/update_contracts");
+  EXPECT_FALSE(cases().show_context(as_operator().caller, "project")->has_value());
+  EXPECT_EQ(outcome(write(R"({"blob":{"bytes":3}},{"blob":7},{"blob":{"bytes":3,"sha256":"x"},"more":1})")), "taken");
+}
+
 // --- CI ---------------------------------------------------------------------------------------------------------------------
 
 TEST_P(Cases, only_ci_declares_ci_green) {

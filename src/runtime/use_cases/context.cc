@@ -42,6 +42,15 @@ bool has_long_string(const Value& value) {
   });
 }
 
+// How an entry refers to a text beside the ledger (ledger/redaction.h). What a caller wrote in that form would be taken for one.
+bool has_reference(const Value& value) {
+  if (value.is_array()) return std::ranges::any_of(value.elements(), has_reference);
+  if (!value.is_object()) return false;
+  const Value* blob = value.members().size() == 1 ? value.find("blob") : nullptr;
+  if (blob != nullptr && blob->find("sha256") != nullptr && blob->find("bytes") != nullptr) return true;
+  return std::ranges::any_of(value.members(), [](const auto& member) { return has_reference(member.second); });
+}
+
 bool is_section_name(std::string_view name) {
   if (name.empty() || name.size() > limits::kContextNameBytesMax) return false;
   for (std::size_t at = 0; at < name.size();)
@@ -114,7 +123,11 @@ Result<ContextChanges> merge_updates(Act& act, const Value* updates, const work:
     list_changes(change->section.value, merged.result, pointer, change->changed);
     change->section.value = std::move(merged.result);
     std::ranges::move(merged.warnings, std::back_inserter(out.warnings));
-    if (has_long_string(change->section.value))
+    if (has_reference(change->section.value))
+      out.refused.push_back(
+          report(Code::LEDGER_DRAFT, place_named("/update_contracts"),
+                 {{"problem", "holds an object of `blob` alone, with `bytes` and `sha256`: the ledger's own form"}}));
+    else if (has_long_string(change->section.value))
       too_large(name->string(),
                 "it holds a text of more than " + std::to_string(limits::kLedgerInlineBytesMax) + " bytes");
     else if (json::write(change->section.value).size() > limits::kContextSectionBytesMax)

@@ -24,9 +24,10 @@ bool is_idempotency_key(std::string_view key) {
          std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// What the ledger does not take is the caller's to mend: it looked like a secret, or was too much.
+// What the ledger does not take is the caller's to mend: it looked like a secret, was too much, or was of a form that means
+// something else there.
 std::optional<Diagnostic> refusal_of(const Failure& failure) {
-  for (const Code code : {Code::LEDGER_SECRET, Code::LEDGER_TOO_LARGE}) {
+  for (const Code code : {Code::LEDGER_SECRET, Code::LEDGER_TOO_LARGE, Code::LEDGER_DRAFT}) {
     const CodeInfo& row = info(code);
     if (failure.code != row.name) continue;
     Diagnostic diagnostic{};
