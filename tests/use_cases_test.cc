@@ -1527,5 +1527,47 @@ TEST_P(Cases, what_looks_like_a_secret_does_not_get_in) {
       [&](const store::EntryRow& row) { EXPECT_EQ(row.payload.find(secret), std::string_view::npos) << row.type; });
 }
 
+// A clock on which every look takes ten milliseconds.
+class SlowClock final : public Clock {
+ public:
+  Time now() override { return {1'800'000'000'000'000'000}; }
+  std::int64_t monotonic_ns() override { return nanoseconds += 10'000'000; }
+  std::atomic<std::int64_t> nanoseconds = 0;
+};
+
+TEST(Counts, of_many_items_are_told_for_a_while) {
+  SlowClock clock;
+  SystemRandom random;
+  TemporaryFolder keys;
+  const auto store = store::make_memory_store(clock);
+  auto ledger = Ledger::open(*store, clock, random, {keys.path(), {}});
+  ASSERT_TRUE(ledger) << ledger.error().text();
+  const workspace::Config config;
+  UseCases cases(*store, **ledger, clock, random, config);
+  const auto create = [&](int count) {
+    std::latch told(count);
+    for (int i = 0; i < count; ++i) {
+      work::NewWork asked;
+      asked.title = "one of many";
+      cases.create(as_operator(), asked, [&](const Result<Answer>& answer) {
+        EXPECT_EQ(outcome(answer), "taken");
+        told.count_down();
+      });
+    }
+    told.wait();
+  };
+  const auto drafts = [&] { return text_at(*cases.counts(), "/work/DRAFT"); };
+  create(998);
+  EXPECT_EQ(drafts(), "998");
+  create(1);
+  EXPECT_EQ(drafts(), "999") << "few are counted every time";
+  create(1);
+  EXPECT_EQ(drafts(), "1000");
+  create(1);
+  EXPECT_EQ(drafts(), "1000") << "counting took ten milliseconds: for two hundred it is not done again";
+  clock.nanoseconds += 1'000'000'000;
+  EXPECT_EQ(drafts(), "1001");
+}
+
 }  // namespace
 }  // namespace baton::runtime

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <mutex>
 
 #include "runtime/use_cases.h"
 #include "runtime/use_cases/engine.h"
@@ -14,6 +16,12 @@ struct UseCases::Inside : Engine {
 
   // Items that the last sweep could not settle: they are due first in every sweep, and must not take up all of it.
   std::atomic<std::size_t> unsettled = 0;
+  // What counts() gave last, and until when it is given again.
+  struct Counted {
+    std::mutex mutex;
+    json::Value value;
+    std::int64_t until_ns = INT64_MIN;  // monotonic
+  } counted;
 };
 
 }  // namespace baton::runtime
