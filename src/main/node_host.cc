@@ -238,8 +238,14 @@ struct NodeHost::Inside {
   std::unique_ptr<runtime::Node> node;
   std::unique_ptr<http_api::Api> api;
   std::unique_ptr<net::HttpServer> server;
+  std::mutex server_mutex;  // it answers, and is asked for its figures, before `server` is set
   std::string socket;
   bool closed = false;
+
+  net::ServerFigures figures() {
+    const std::lock_guard lock(server_mutex);
+    return server ? server->figures() : net::ServerFigures{};
+  }
 };
 
 NodeHost::NodeHost(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
@@ -315,7 +321,7 @@ Result<void> NodeHost::start(const Given& given) {
       .version = BATON_VERSION,
       .started_by_client = in.options.started_by_client,
       .stop = given.stop,
-      .server_figures = [&in] { return in.server ? in.server->figures() : net::ServerFigures{}; },
+      .server_figures = [&in]() -> net::ServerFigures { return in.figures(); },  // under its lock
       .boot_id = boot,
       .log_all = in.world.environment("BATON_LOG").value_or("") == "debug"});
   return {};
@@ -403,6 +409,7 @@ Result<void> NodeHost::listen() {
       server, [api = in.api.get()](std::shared_ptr<net::Exchange> exchange) { api->handle(std::move(exchange)); },
       http_api::problem);
   if (!started) return tl::make_unexpected(started.error());
+  const std::lock_guard lock(in.server_mutex);
   in.server = std::move(*started);
   return {};
 }
@@ -450,7 +457,12 @@ void NodeHost::close(milliseconds grace) {
   if (in.node) in.node->stop();
   if (in.api) in.api->close_streams();
   if (in.server) in.server->stop(grace);
-  in.server.reset();
+  std::unique_ptr<net::HttpServer> ended;  // it waits for its threads, one of which may want the lock
+  {
+    const std::lock_guard lock(in.server_mutex);
+    ended.swap(in.server);
+  }
+  ended.reset();
   in.api.reset();
   // What was asked for before the end is written before the end: whoever comes last has everyone before him.
   if (in.open.ledger) static_cast<void>(in.open.ledger->writer().run([](runtime::Unit&) { return Result<void>(); }));
