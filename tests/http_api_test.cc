@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "http_api/events.h"
+#include "http_api/log_budget.h"
 #include "http_api/members.h"
 #include "http_api/openapi.h"
 #include "http_api/problem.h"
@@ -75,7 +76,7 @@ workspace::Config configured() {
 // A node with everything, on a store in memory.
 class Served {
  public:
-  explicit Served(workspace::Config config = configured())
+  explicit Served(bool log_all = true, workspace::Config config = configured())
       : store_(store::make_memory_store(clock_)),
         world_(*store_, clock_, folder_.path() / "keys", std::move(config)),
         access_(
@@ -106,7 +107,7 @@ class Served {
                                               .stop = [this] { stopped = true; },
                                               .server_figures = [this] { return server_->figures(); },
                                               .boot_id = "boot",
-                                              .log_all = true});
+                                              .log_all = log_all});
     net::ServerOptions server;
     server.unix_path = (folder_.path() / "node.sock").string();
     server.listen = {{.host = "127.0.0.1", .port = 0}};
@@ -907,7 +908,7 @@ TEST(HttpApiEvents, AreFiltered) {
 TEST(HttpApiEvents, DocumentsAreNotForAgentsWhereRolesDoNotReadAll) {
   workspace::Config config = configured();
   config.policy.roles.at(0).readable = {"plans"};
-  Served served(config);
+  Served served(true, config);
   const std::string id = served.create("\"phase\":\"IMPLEMENTATION\"");
   const auto handed = [&](const std::string& token, const std::string& from) {
     net::SseParser parser;
@@ -1035,6 +1036,40 @@ TEST(HttpApiWebhooks, SignedOnesAreTakenOnce) {
                                 {"X-GitHub-Event", "ping"},
                                 {"X-GitHub-Delivery", "d-2"}})["result"]),
             "ignored");
+}
+
+// --- strangers ----------------------------------------------------------------------------------------------------------------
+
+TEST(HttpApiStrangers, DoNotFillTheLog) {
+  Served served(false);
+  constexpr std::size_t kAsked = 3 * LogBudget::kLinesMax;
+  for (std::size_t i = 0; i < kAsked; ++i) served.ask("GET", "/v1/nothing", "", "", Door::Tcp);
+  // In whichever seconds that was: what was not logged is counted in a line once its second is over.
+  std::size_t logged = 0, counted = 0;
+  EXPECT_TRUE(eventually([&] {
+    served.ask("GET", "/healthz");
+    logged = counted = 0;
+    for (const std::string& line : served.lines()) {
+      const auto document = json::parse(line);
+      const std::string event = text_of(document->root()["event"]);
+      if (event == "request") ++logged;
+      if (event == "requests_not_logged") counted += std::stoul(std::string(document->root()["count"].number_text()));
+    }
+    return logged + counted == kAsked;
+  })) << logged
+      << " logged and " << counted << " counted";
+}
+
+TEST(HttpApiStrangers, TheLogTakesSoManyLinesInASecond) {
+  LogBudget budget;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  std::uint64_t taken = 0;
+  for (std::uint64_t i = 0; i < LogBudget::kLinesMax + 7; ++i) taken += budget.take(5 * kSecond) ? 1 : 0;
+  EXPECT_EQ(taken, LogBudget::kLinesMax);
+  EXPECT_EQ(budget.take_left_out(5 * kSecond + 1), 0u) << "the second is not over";
+  EXPECT_EQ(budget.take_left_out(6 * kSecond), 7u);
+  EXPECT_EQ(budget.take_left_out(6 * kSecond), 0u) << "told once";
+  EXPECT_TRUE(budget.take(6 * kSecond));
 }
 
 // --- what the node says of itself -----------------------------------------------------------------------------------------------

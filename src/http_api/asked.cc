@@ -86,7 +86,16 @@ void log_line(const Surroundings& around, std::string_view level, std::string_vi
   line.set("event", event);
   for (auto& [name, value] : members.members()) line.set(name, redacted(std::move(value)));
   around.log(line);
+void Workings::tell_left_out(bool all) {
+  const std::uint64_t count = log_budget.take_left_out(around.clock.monotonic_ns(), all);
+  if (count == 0) return;
+  json::Value line = json::Value::object();
+  line.set("count", count);
+  log_line(around, "warning", "requests_not_logged", std::move(line));
 }
+
+}
+  tell_left_out(true);
 
 // --- Asked: understanding -----------------------------------------------------------------------------------------------
 
@@ -100,10 +109,11 @@ Asked::Asked(std::shared_ptr<Workings> workings, std::shared_ptr<net::Exchange> 
 Asked::~Asked() { workings_->being_answered.fetch_sub(1, std::memory_order_relaxed); }
 
 std::vector<Diagnostic> Asked::understand() {
-  // The order is public: is there such a thing, who is it and may they, and only then what they say.
-  for (const auto step : {&Asked::find_route, &Asked::check_headers, &Asked::let_in, &Asked::read})
-    if (auto faults = (this->*step)(); !faults.empty()) return faults;
-  return {};
+  if (auto faults = let_in(); !faults.empty()) return faults;
+  // Who sent it is known by now, but was not when it began, or there was nothing to be sent.
+  if (request().body_left_out)
+    return {report(Code::HTTP_BODY_TOO_LARGE, {}, {{"problem", "the body was not read: send the request again"}})};
+  return read();
 }
 
 std::vector<Diagnostic> Asked::find_route() {
@@ -219,8 +229,16 @@ void Asked::finished(unsigned status, std::string_view code) {
   line.set("duration_us", took / 1000);
   line.set("actor", caller.actor.id);
   if (!code.empty()) line.set("code", code);
-  log_line(workings_->around, level, "request", std::move(line));
+  log(level, "request", std::move(line));
 }
+
+// About a request. Whoever wants every request logged gets every one.
+void Asked::log(std::string_view level, std::string_view event, json::Value members) {
+  Workings& workings = *workings_;
+  if (workings.around.log_all || workings.log_budget.take(workings.around.clock.monotonic_ns()))
+    log_line(workings.around, level, event, std::move(members));
+}
+  workings_->tell_left_out(false);
 
 void Asked::respond(net::ServerResponse response) {
   finished(response.status, {});
@@ -245,7 +263,7 @@ void Asked::fail(const Failure& failure) {
     json::Value line = json::Value::object();
     line.set("route", route_ == nullptr ? "none" : route_->path);
     line.set("problem", failure.text());
-    log_line(workings_->around, "error", "failed", std::move(line));
+    log("error", "failed", std::move(line));
   }
   finished(response.status, failure.code.empty() ? info(Code::HTTP_UNANSWERED).name : failure.code);
   exchange_->respond(std::move(response));

@@ -14,6 +14,7 @@
 #include "http_api/api.h"
 #include "http_api/events.h"
 #include "http_api/figures.h"
+#include "http_api/log_budget.h"
 #include "http_api/members.h"
 #include "http_api/reading_pool.h"
 #include "http_api/routes.h"
@@ -28,12 +29,14 @@ struct Workings {
 
   Surroundings around;
   Figures figures;
+  void tell_left_out(bool all);  // of the log
   const std::shared_ptr<ReadingPool> readings;
   const std::shared_ptr<EventHub> events;
   std::atomic<std::size_t> being_answered{0};
   const std::int64_t started_ns;  // monotonic
   const Time started_at;
 };
+  LogBudget log_budget;
 
 class Asked {
  public:
@@ -77,6 +80,7 @@ class Asked {
   const std::shared_ptr<net::Exchange> exchange_;
   const Route* route_ = nullptr;
   const std::int64_t began_ns_;
+  void log(std::string_view level, std::string_view event, json::Value members);
   std::vector<std::string_view> allowed_;  // methods, when the method was wrong
   bool answered_ = false;
 };
