@@ -386,5 +386,38 @@ TEST_F(AccessTest, processes_are_known_after_a_start) {
   EXPECT_FALSE(access_.identify(local(10))->supervised);
 }
 
+// A server's thread asks first: what it would have to wait for the store for is done elsewhere.
+TEST_F(AccessTest, knows_what_it_would_have_to_read) {
+  const Made token = make_token(Agent);
+  Presented known;
+  known.bearer = token.text;
+  EXPECT_FALSE(access_.needs_store(known));
+  EXPECT_TRUE(access_.recognises(known));
+  // The same id with another secret is no reason to read anything, nor to listen.
+  const std::string wrong = token.text.substr(0, token.text.size() - 43) + std::string(43, 'A');
+  Presented liar;
+  liar.bearer = wrong;
+  EXPECT_FALSE(access_.needs_store(liar));
+  EXPECT_FALSE(access_.recognises(liar));
+  const std::string unknown = "baton_a_" + std::string(32, '0') + "_" + std::string(43, 'A');
+  Presented stranger;
+  stranger.bearer = unknown;
+  EXPECT_TRUE(access_.needs_store(stranger));
+  EXPECT_FALSE(access_.recognises(stranger));
+  EXPECT_FALSE(access_.identify(stranger));
+  EXPECT_FALSE(access_.needs_store(stranger)) << "the store was asked a moment ago";
+  EXPECT_FALSE(access_.recognises(Presented{}));
+  EXPECT_FALSE(access_.needs_store(Presented{}));
+
+  // A session's actor is in the store until somebody has asked.
+  const Made session = open_session();
+  Presented agent;
+  agent.session_token = session.text;
+  EXPECT_TRUE(access_.needs_store(agent));
+  EXPECT_TRUE(access_.recognises(agent));
+  EXPECT_TRUE(access_.identify(agent));
+  EXPECT_FALSE(access_.needs_store(agent));
+}
+
 }  // namespace
 }  // namespace baton::runtime

@@ -4,6 +4,7 @@
 #include "http_api/api.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <sys/socket.h>
@@ -113,7 +114,8 @@ class Served {
     server.listen = {{.host = "127.0.0.1", .port = 0}};
     server.limits.stream_backlog_bytes = 512u << 10;
     auto started = net::start_http_server(
-        server, [this](std::shared_ptr<net::Exchange> exchange) { api_->handle(std::move(exchange)); }, problem);
+        server, [this](std::shared_ptr<net::Exchange> exchange) { api_->handle(std::move(exchange)); }, problem,
+        [this](const net::ServerRequest& head) { return api_->admits(head); });
     EXPECT_TRUE(started) << started.error().text();
     server_ = std::move(*started);
     for (const std::string& address : server_->addresses())
@@ -1039,6 +1041,49 @@ TEST(HttpApiWebhooks, SignedOnesAreTakenOnce) {
 }
 
 // --- strangers ----------------------------------------------------------------------------------------------------------------
+
+// What the node says to the head of a request whose body never comes.
+std::string answer_to_head(const Served& served, const std::string& head) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(served.tcp.substr(served.tcp.rfind(':') + 1))));
+  EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::write(socket, head.data(), head.size()), static_cast<ssize_t>(head.size()));
+  std::string all;
+  char bytes[4096];
+  for (ssize_t got; (got = ::read(socket, bytes, sizeof bytes)) > 0;) all.append(bytes, static_cast<std::size_t>(got));
+  ::close(socket);
+  return all;
+}
+
+TEST(HttpApiStrangers, AreToldBeforeTheirBodyIsRead) {
+  Served served;
+  const auto head = [](std::string_view path, std::string_view token) {
+    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+           (token.empty() ? "" : "Authorization: Bearer " + std::string(token) + "\r\n") +
+           "Content-Length: 100000\r\n\r\n";
+  };
+  const std::string unknown = "baton_o_" + std::string(32, '0') + "_" + std::string(43, 'A');
+  EXPECT_NE(answer_to_head(served, head("/v1/work", "")).find("ACCESS_NO_TOKEN"), std::string::npos);
+  EXPECT_NE(answer_to_head(served, head("/v1/work", unknown)).find("ACCESS_TOKEN"), std::string::npos);
+  EXPECT_NE(answer_to_head(served, head("/v1/nothing", "")).find("REQUEST_ROUTE"), std::string::npos);
+  // Whoever is known is heard, and a webhook proves itself by its body.
+  const std::string large = R"({"title":")" + std::string(100'000, 'x') + "\"}";
+  for (const Got& heard : {served.ask("POST", "/v1/work", large, served.agent_token, Door::Tcp),
+                           served.ask("POST", "/v1/work", large, "", Door::Socket)})
+    expect_problem(heard, 400, "REQUEST_FIELD");
+  const std::string hook = R"({"zen":")" + std::string(100'000, 'x') + R"(","repository":{"full_name":")" +
+                           std::string(kRepository) + "\"}}";
+  EXPECT_EQ(served
+                .ask("POST", "/v1/webhooks/github", hook, "", Door::Tcp,
+                     {{"X-Hub-Signature-256", signature_of(hook, kSecret)},
+                      {"X-GitHub-Event", "ping"},
+                      {"X-GitHub-Delivery", "d-1"}})
+                .status(),
+            202u);
+}
 
 TEST(HttpApiStrangers, DoNotFillTheLog) {
   Served served(false);

@@ -138,9 +138,70 @@ TEST(http_server, cuts_off_a_client_that_does_not_read) {
   EXPECT_TRUE(eventually([&] { return node.server->figures().connections_open == 0; }));
 }
 
+TEST(http_server, without_a_socket_tcp_has_every_place) {
+  ServerLimits limits;
+  limits.connections = 2;
+  Node node(on_tcp(limits), false);
+  const std::string address = node.server->addresses().front();
+  std::vector<Raw> all;
+  for (int i = 0; i < 2; ++i) {
+    all.push_back(Raw::tcp(address));
+    ASSERT_TRUE(all.back().send(get("/")));
+    all.back().until("GET / ? ");
+  }
+}
+
+// A server that reads large bodies of those alone who say `X-Known: yes`, and tells what it got.
+std::unique_ptr<HttpServer> choosy(std::atomic<int>& asked) {
+  ServerOptions options;
+  options.listen = {{.host = "127.0.0.1", .port = 0}};
+  auto started = start_http_server(
+      options,
+      [](std::shared_ptr<Exchange> exchange) {
+        const ServerRequest& request = exchange->request();
+        const std::string got = request.body_left_out ? "left out" : std::to_string(request.body.size()) + " bytes";
+        exchange->respond({.status = 200, .content_type = "text/plain", .body = got});
+      },
+      nullptr,
+      [&asked](const ServerRequest& head) {
+        ++asked;
+        return head.header("X-Known") == "yes";
+      });
+  EXPECT_TRUE(started) << started.error().text();
+  return std::move(*started);
+}
+
+TEST(http_server, does_not_read_what_its_owner_does_not_want) {
+  std::atomic<int> asked = 0;
+  const auto server = choosy(asked);
+  const std::string address = server->addresses().front();
+  const auto post = [&](std::string_view headers, std::string_view body) {
+    Raw raw = Raw::tcp(address);
+    EXPECT_TRUE(raw.send("POST / HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) + "\r\n" + std::string(body)));
+    return raw.rest();
+  };
+  // The answer is there before the body was sent, and the connection ends with it: where the next request begins nobody knows.
+  const std::string stranger = post("Content-Length: 900000\r\nExpect: 100-continue\r\n", "");
+  EXPECT_TRUE(stranger.starts_with("HTTP/1.1 200 ")) << stranger;
+  EXPECT_TRUE(stranger.ends_with("left out")) << stranger;
+  EXPECT_EQ(asked, 1);
+  const std::string large(900'000, 'x');
+  const std::string close = "Connection: close\r\nContent-Length: ";
+  EXPECT_TRUE(post(close + "900000\r\nX-Known: yes\r\n", large).ends_with("900000 bytes"));
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(post(close + "16384\r\n", std::string_view(large).substr(0, 16384)).ends_with("16384 bytes"));
+  EXPECT_EQ(asked, 2) << "a small one is read of everybody";
+  // Of unknown length: up to the same bound.
+  const std::string chunked = "Connection: close\r\nTransfer-Encoding: chunked\r\n";
+  EXPECT_TRUE(post(chunked, "4\r\nabcd\r\n0\r\n\r\n").ends_with("4 bytes"));
+  const std::string chunk = "4001\r\n" + large.substr(0, 0x4001) + "\r\n0\r\n\r\n";
+  EXPECT_TRUE(post(chunked, chunk).starts_with("HTTP/1.1 413 "));
+  EXPECT_TRUE(post(chunked + "X-Known: yes\r\n", chunk).ends_with("16385 bytes"));
+}
+
 TEST(http_server, turns_away_who_comes_beyond_the_limit) {
   ServerLimits limits;
-  limits.connections = 3;
+  limits.connections = 4;
   Node node(on_tcp(limits));
   const std::string address = node.server->addresses().front();
   std::vector<Raw> all;
@@ -157,6 +218,12 @@ TEST(http_server, turns_away_who_comes_beyond_the_limit) {
   }
   EXPECT_EQ(node.server->figures().connections_open, 3u);
   EXPECT_EQ(node.server->figures().refused_total, 5u);
+  // The last place is the socket's; beyond it nobody comes in there either.
+  Raw local = node.raw();
+  ASSERT_TRUE(local.send(get("/")));
+  local.until("GET / ? ");
+  EXPECT_TRUE(node.raw().rest().starts_with("HTTP/1.1 503 "));
+  local.close();
   all.pop_back();
   EXPECT_TRUE(eventually([&] { return node.server->figures().connections_open == 2; }));
   const auto answer = send({.url = "http://" + address + "/"});

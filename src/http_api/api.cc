@@ -12,13 +12,30 @@ struct Api::Inside {
 Api::Api(Surroundings surroundings)
     : inside_(std::make_unique<Inside>(Inside{std::make_shared<Workings>(std::move(surroundings))})) {}
 
+namespace {
+
+void go_on(const AskedPtr& asked) {
+  const auto faults = asked->understand();
+  if (!faults.empty()) return asked->refuse(faults);
+  asked->route().handler(asked);
+}
+
+}  // namespace
+
 Api::~Api() { inside_->workings->end(); }
 
 void Api::handle(std::shared_ptr<net::Exchange> exchange) {
   const auto asked = std::make_shared<Asked>(inside_->workings, std::move(exchange));
-  const auto faults = asked->understand();
-  if (!faults.empty()) return asked->refuse(faults);
-  asked->route().handler(asked);
+  if (const auto faults = asked->find(); !faults.empty()) return asked->refuse(faults);
+  // Who asks may be in the store alone, and this is a thread of the server's.
+  if (asked->needs_store()) read_then(asked, go_on);
+  else go_on(asked);
+}
+
+bool Api::admits(const net::ServerRequest& head) const {
+  const Found found = find_route(head.method, head.path);
+  if (found.route == nullptr || found.route->takes == Takes::Nothing) return false;
+  return found.route->door == Door::Open || inside_->workings->around.access.recognises(presented_by(head));
 }
 
 std::size_t Api::busy() const {

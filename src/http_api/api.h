@@ -45,6 +45,9 @@ class Api {
 
   // Answers one request; may answer later, from another thread.
   void handle(std::shared_ptr<net::Exchange> exchange);
+  // Is the body of such a request worth reading? Known from its head: whoever is no stranger, and webhooks, which prove
+  // themselves by what they say. Does not block.
+  bool admits(const net::ServerRequest& head) const;
   // How many requests are being answered and streams are open: nothing of that and no connection for a while is idle.
   std::size_t busy() const;
   // Ends all event streams.

@@ -55,6 +55,19 @@ json::Value redacted(json::Value value) {
 
 }  // namespace
 
+runtime::Presented presented_by(const net::ServerRequest& request) {
+  const net::Peer& peer = request.peer;
+  runtime::Presented presented;
+  presented.local = peer.local;
+  presented.pid = peer.pid;
+  presented.uid = peer.uid;
+  presented.address = peer.address;
+  if (const auto authorization = request.header("Authorization")) presented.bearer = bearer_of(*authorization);
+  presented.session_token = request.header("Baton-Session");
+  if (presented.session_token) presented.session_token = trim(*presented.session_token);
+  return presented;
+}
+
 // --- Workings -----------------------------------------------------------------------------------------------------------
 
 Workings::Workings(Surroundings given)
@@ -73,7 +86,16 @@ Workings::Workings(Surroundings given)
       started_ns(around.clock.monotonic_ns()),
       started_at(around.clock.now()) {}
 
+void Workings::tell_left_out(bool all) {
+  const std::uint64_t count = log_budget.take_left_out(around.clock.monotonic_ns(), all);
+  if (count == 0) return;
+  json::Value line = json::Value::object();
+  line.set("count", count);
+  log_line(around, "warning", "requests_not_logged", std::move(line));
+}
+
 void Workings::end() {
+  tell_left_out(true);
   events->end();
   readings->end();
 }
@@ -86,16 +108,7 @@ void log_line(const Surroundings& around, std::string_view level, std::string_vi
   line.set("event", event);
   for (auto& [name, value] : members.members()) line.set(name, redacted(std::move(value)));
   around.log(line);
-void Workings::tell_left_out(bool all) {
-  const std::uint64_t count = log_budget.take_left_out(around.clock.monotonic_ns(), all);
-  if (count == 0) return;
-  json::Value line = json::Value::object();
-  line.set("count", count);
-  log_line(around, "warning", "requests_not_logged", std::move(line));
 }
-
-}
-  tell_left_out(true);
 
 // --- Asked: understanding -----------------------------------------------------------------------------------------------
 
@@ -107,6 +120,16 @@ Asked::Asked(std::shared_ptr<Workings> workings, std::shared_ptr<net::Exchange> 
 }
 
 Asked::~Asked() { workings_->being_answered.fetch_sub(1, std::memory_order_relaxed); }
+
+// The order is public: is there such a thing, who is it and may they, and only then what they say.
+std::vector<Diagnostic> Asked::find() {
+  if (auto faults = find_route(); !faults.empty()) return faults;
+  return check_headers();
+}
+
+bool Asked::needs_store() const {
+  return route_->door != Door::Open && workings_->around.access.needs_store(presented_by(request()));
+}
 
 std::vector<Diagnostic> Asked::understand() {
   if (auto faults = let_in(); !faults.empty()) return faults;
@@ -153,21 +176,11 @@ std::vector<Diagnostic> Asked::turned_away(Diagnostic why) {
 }
 
 std::vector<Diagnostic> Asked::let_in() {
-  const net::Peer& peer = request().peer;
-  runtime::Presented presented;
-  presented.local = peer.local;
-  presented.pid = peer.pid;
-  presented.uid = peer.uid;
-  presented.address = peer.address;
-  if (const auto authorization = request().header("Authorization")) presented.bearer = bearer_of(*authorization);
-  presented.session_token = request().header("Baton-Session");
-  if (presented.session_token) presented.session_token = trim(*presented.session_token);
-
   // Whoever cannot be told is nobody: all of them are counted as one, so that they cannot fill the ledger.
   caller.actor = {.id = "nobody", .kind = work::ActorKind::Agent};
   if (route_->door == Door::Open) return {};
   runtime::Access& access = workings_->around.access;
-  auto identified = access.identify(presented);
+  auto identified = access.identify(presented_by(request()));
   if (!identified) return turned_away(std::move(identified.error()));
   caller = std::move(*identified);
 
@@ -182,7 +195,7 @@ std::vector<Diagnostic> Asked::let_in() {
       if (refused && !caller.session_id.empty()) refused = access.check(caller, runtime::Action::Session);
       break;
     case Door::Stop:
-      if (refused && peer.local && workings_->around.started_by_client && !caller.supervised) refused.reset();
+      if (refused && request().peer.local && workings_->around.started_by_client && !caller.supervised) refused.reset();
       break;
   }
   if (refused) return turned_away(std::move(*refused));
@@ -218,6 +231,7 @@ void Asked::finished(unsigned status, std::string_view code) {
   workings_->figures.answered(place, status, took);
   if (!code.empty()) workings_->figures.refused(code);
 
+  workings_->tell_left_out(false);
   const bool waits = route_ != nullptr && body.integer("wait_seconds").value_or(0) > 0;
   const bool slow = took >= kSlowNanoseconds && !waits && status < 400;
   const std::string_view level = status >= 500 ? "error" : status >= 400 ? "info" : slow ? "warning" : "debug";
@@ -238,7 +252,6 @@ void Asked::log(std::string_view level, std::string_view event, json::Value memb
   if (workings.around.log_all || workings.log_budget.take(workings.around.clock.monotonic_ns()))
     log_line(workings.around, level, event, std::move(members));
 }
-  workings_->tell_left_out(false);
 
 void Asked::respond(net::ServerResponse response) {
   finished(response.status, {});

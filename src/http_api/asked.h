@@ -21,22 +21,25 @@
 
 namespace baton::http_api {
 
+// What a request shows of who sends it. Refers to it.
+runtime::Presented presented_by(const net::ServerRequest& request);
+
 // What all requests have in common. Lives as long as the last of them; what it refers to (Surroundings) must not be used
 // after end(), only what it owns.
 struct Workings {
   explicit Workings(Surroundings given);
   void end();
+  void tell_left_out(bool all);  // of the log
 
   Surroundings around;
   Figures figures;
-  void tell_left_out(bool all);  // of the log
   const std::shared_ptr<ReadingPool> readings;
   const std::shared_ptr<EventHub> events;
   std::atomic<std::size_t> being_answered{0};
+  LogBudget log_budget;
   const std::int64_t started_ns;  // monotonic
   const Time started_at;
 };
-  LogBudget log_budget;
 
 class Asked {
  public:
@@ -44,7 +47,9 @@ class Asked {
   ~Asked();
   Asked(const Asked&) = delete;
 
-  // Finds the route, who asks, whether they may, and reads query and body: what is wrong, or nothing.
+  // In this order: finds the route; then who asks, whether they may, and reads query and body. What is wrong, or nothing.
+  std::vector<Diagnostic> find();
+  bool needs_store() const;  // to find out who asks
   std::vector<Diagnostic> understand();
 
   Workings& workings() { return *workings_; }
@@ -75,12 +80,12 @@ class Asked {
   // Access was refused: recorded, counted.
   std::vector<Diagnostic> turned_away(Diagnostic why);
   void finished(unsigned status, std::string_view code);
+  void log(std::string_view level, std::string_view event, json::Value members);
 
   const std::shared_ptr<Workings> workings_;
   const std::shared_ptr<net::Exchange> exchange_;
   const Route* route_ = nullptr;
   const std::int64_t began_ns_;
-  void log(std::string_view level, std::string_view event, json::Value members);
   std::vector<std::string_view> allowed_;  // methods, when the method was wrong
   bool answered_ = false;
 };

@@ -407,7 +407,7 @@ Result<void> NodeHost::listen() {
   server.threads = std::clamp(std::thread::hardware_concurrency(), 1u, kServerThreadsMax);
   auto started = net::start_http_server(
       server, [api = in.api.get()](std::shared_ptr<net::Exchange> exchange) { api->handle(std::move(exchange)); },
-      http_api::problem);
+      http_api::problem, [api = in.api.get()](const net::ServerRequest& head) { return api->admits(head); });
   if (!started) return tl::make_unexpected(started.error());
   const std::lock_guard lock(in.server_mutex);
   in.server = std::move(*started);

@@ -54,6 +54,7 @@ struct Connection::Incoming {
   std::size_t head_bytes = 0;
   ServerRequest request;  // without its body, once the head is there
   bool expects_continue = false;
+  bool leaves_body_out = false;
 };
 
 Connection::Connection(Worker& worker, Descriptor socket, Seat seat, Peer peer)
@@ -216,7 +217,7 @@ void Connection::consume(std::string_view fresh) {
   if (joined.empty() || bytes.size() != joined.size()) input_ = bytes;
   else input_ = std::move(joined);
   if (refusal) refuse(*refusal);
-  else if (incoming_->parser.is_done()) dispatch();
+  else if (incoming_->parser.is_done() || incoming_->leaves_body_out) dispatch();
   else if (incoming_->expects_continue && input_.empty() && !send_continue()) close();
 }
 
@@ -227,7 +228,7 @@ std::optional<Refusal> Connection::parse(std::string_view& bytes) {
     if (auto refusal = parse_head(bytes)) return refusal;
     if (!parser.is_header_done()) return std::nullopt;
   }
-  if (parser.is_done() || bytes.empty()) return std::nullopt;
+  if (parser.is_done() || incoming_->leaves_body_out || bytes.empty()) return std::nullopt;
   incoming_->expects_continue = false;  // it did not wait
   boost::system::error_code error;
   bytes.remove_prefix(parser.put(asio::buffer(bytes), error));
@@ -275,7 +276,19 @@ std::optional<Refusal> Connection::parse_head(std::string_view& bytes) {
   request.peer = peer_;
   incoming_->expects_continue = expects_continue(request.headers) && is_http_1_1_;
   parser.eager(true);
+  judge_body();
   return std::nullopt;
+}
+
+// Is the body worth reading? A small one always is; a larger one is when the owner knows who sends it.
+void Connection::judge_body() {
+  auto& parser = incoming_->parser;
+  const std::size_t unasked = worker_.service.limits.unasked_body_bytes;
+  const auto length = parser.content_length();
+  if (!worker_.service.admit || (length ? *length <= unasked : !parser.chunked())) return;
+  if (worker_.service.admit(incoming_->request)) return;
+  if (length) incoming_->leaves_body_out = true;
+  else parser.body_limit(std::min(unasked, worker_.service.limits.body_bytes));
 }
 
 bool Connection::send_continue() {
@@ -288,8 +301,9 @@ bool Connection::send_continue() {
 
 void Connection::dispatch() {
   auto& parser = incoming_->parser;
-  keep_alive_ = parser.keep_alive() && !worker_.stopping;
+  keep_alive_ = parser.keep_alive() && !worker_.stopping && !incoming_->leaves_body_out;
   ServerRequest request = std::move(incoming_->request);
+  request.body_left_out = incoming_->leaves_body_out;
   request.body = std::move(parser.get().body());
   incoming_.reset();
   state_ = State::Handling;

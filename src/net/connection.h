@@ -61,6 +61,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void consume(std::string_view fresh);
   std::optional<Refusal> parse(std::string_view& bytes);
   std::optional<Refusal> parse_head(std::string_view& bytes);
+  void judge_body();
   bool send_continue();
   void dispatch();
   void refuse(const Refusal& refusal);

@@ -60,11 +60,14 @@ class Server final : public HttpServer {
  public:
   ~Server() override { stop(std::chrono::milliseconds(0)); }
 
-  Result<void> start(const ServerOptions& options, Handle handle, Refuse refuse) {
+  Result<void> start(const ServerOptions& options, Handle handle, Refuse refuse, Admit admit) {
     service_.limits = options.limits;
     service_.hosts = admitted_hosts(options);
     service_.handle = std::move(handle);
     service_.refuse = std::move(refuse);
+    service_.admit = std::move(admit);
+    service_.tcp_connections = options.limits.connections;
+    if (!options.unix_path.empty()) service_.tcp_connections -= socket_reserve(options.limits.connections);
     if (options.certificate_file.empty() != options.key_file.empty())
       return failure("starting the server", "a certificate needs its key, and a key its certificate");
     if (!options.certificate_file.empty()) {
@@ -142,9 +145,10 @@ class Server final : public HttpServer {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> start_http_server(const ServerOptions& options, Handle handle, Refuse refuse) {
+Result<std::unique_ptr<HttpServer>> start_http_server(const ServerOptions& options, Handle handle, Refuse refuse,
+                                                      Admit admit) {
   auto server = std::make_unique<Server>();
-  if (auto started = server->start(options, std::move(handle), std::move(refuse)); !started)
+  if (auto started = server->start(options, std::move(handle), std::move(refuse), std::move(admit)); !started)
     return tl::make_unexpected(started.error());
   return server;
 }

@@ -8,6 +8,7 @@
 // One io_context a thread, no strands: a connection lives on one thread from accept to close.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,7 @@ struct ServerRequest {
   std::vector<Header> headers;
   std::string body;
   Peer peer;
+  bool body_left_out = false;  // there was one, and Admit did not want it read: the answer ends the connection
 
   // The first header of that name, in any case; nothing when there is none.
   std::optional<std::string_view> header(std::string_view name) const;
@@ -85,17 +87,28 @@ using Handle = std::function<void(std::shared_ptr<Exchange>)>;
 // words it. `code` is a name of the diagnostics catalogue.
 using Refuse = std::function<ServerResponse(unsigned status, std::string_view code, std::string_view problem)>;
 
+// Asked on a server's thread, with the head alone, whether a body of more than ServerLimits::unasked_body_bytes is to be read, or
+// one of unknown length beyond that; must not block. False: the handler is called at once, without the body. None: all are.
+using Admit = std::function<bool(const ServerRequest& head)>;
+
 struct ServerLimits {
   std::size_t header_bytes = 16u << 10;
   std::size_t body_bytes = 1u << 20;
-  std::size_t connections = 8192;
-  std::size_t streams = 8192;                    // open event streams among them
+  // What is read of anybody before Admit is asked: a small request costs no more to hold than its head.
+  std::size_t unasked_body_bytes = 16u << 10;
+  std::size_t connections = 8192;  // where there is a unix socket, the last of them are for it alone (socket_reserve())
+  std::size_t streams = 8192;      // open event streams among them
   std::size_t stream_backlog_bytes = 1u << 20;   // unsent bytes of one stream before it is cut off
   std::chrono::milliseconds read_time{10'000};   // from a request's first byte to its last
   std::chrono::milliseconds idle_time{60'000};   // between requests of one connection
   std::chrono::milliseconds write_time{10'000};  // for a response, or an event, to be taken
   std::chrono::milliseconds heartbeat{15'000};   // a comment on an idle stream, so that a dead peer is noticed
 };
+
+// Who fills the node by TCP, a stranger perhaps, must not keep its own user from reaching it.
+constexpr std::size_t socket_reserve(std::size_t connections) {
+  return connections < 2 ? 0 : std::clamp<std::size_t>(connections / 16, 1, 64);
+}
 
 struct ListenAddress {
   std::string host;        // a literal address or `localhost`
@@ -127,6 +140,7 @@ class HttpServer {
 };
 
 // Starts listening; the handler may be called before this returns. Failures name the address.
-Result<std::unique_ptr<HttpServer>> start_http_server(const ServerOptions& options, Handle handle, Refuse refuse);
+Result<std::unique_ptr<HttpServer>> start_http_server(const ServerOptions& options, Handle handle, Refuse refuse,
+                                                      Admit admit = {});
 
 }  // namespace baton::net

@@ -212,7 +212,9 @@ void Listener::accept_some() {
 bool Listener::accept_one() {
   Descriptor socket(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) return false;
-  if (home_.service.connections_open >= home_.service.limits.connections) turn_away(std::move(socket));
+  const Service& service = home_.service;
+  const std::size_t most = listening_.unix_path.empty() ? service.tcp_connections : service.limits.connections;
+  if (service.connections_open >= most) turn_away(std::move(socket));
   else take(std::move(socket));
   return true;
 }

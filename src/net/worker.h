@@ -29,7 +29,9 @@ struct Service {
   std::vector<std::string> hosts;  // admitted_hosts()
   Handle handle;
   Refuse refuse;
-  TlsContext tls;  // null: TCP is plain
+  Admit admit;                      // may be none
+  std::size_t tcp_connections = 0;  // with so many open, whoever comes by TCP is turned away
+  TlsContext tls;                   // null: TCP is plain
   std::atomic<std::uint64_t> connections_open{0}, connections_total{0}, requests_total{0}, refused_total{0},
       streams_open{0};
 };

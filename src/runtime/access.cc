@@ -125,6 +125,13 @@ void Access::learn(std::string_view type, std::string_view payload) {
 
 // --- who is it ------------------------------------------------------------------------------------------------------------
 
+bool Access::may_reload() const { return !reloaded_at_ || clock_.monotonic_ns() - *reloaded_at_ >= kReloadNanoseconds; }
+
+bool Access::has_agents() const {
+  const std::lock_guard lock(mutex_);
+  return !supervised_.empty();
+}
+
 std::optional<Token> Access::find_token(std::string_view text) {
   const auto presented = parse_token(text);
   if (!presented) return std::nullopt;
@@ -135,14 +142,13 @@ std::optional<Token> Access::find_token(std::string_view text) {
   };
   std::optional<Token> token = known();
   if (!token) {
-    bool may_reload = false;
+    bool reloads = false;
     {
       const std::lock_guard lock(mutex_);
-      const std::int64_t now = clock_.monotonic_ns();
-      may_reload = !reloaded_at_ || now - *reloaded_at_ >= kReloadNanoseconds;
-      if (may_reload) reloaded_at_ = now;
+      reloads = may_reload();
+      if (reloads) reloaded_at_ = clock_.monotonic_ns();
     }
-    if (may_reload && load()) token = known();
+    if (reloads && load()) token = known();
   }
   const bool same =
       same_in_constant_time(token ? std::string_view(token->secret_sha256) : kNoSecret, presented->secret_sha256);
@@ -179,6 +185,30 @@ Access::Descent Access::descent_of(const Presented& presented) const {
 }
 
 std::string Access::local_name(std::int64_t uid) const { return "local:" + user_name_(uid); }
+
+bool Access::needs_store(const Presented& presented) const {
+  const bool is_session = presented.bearer && presented.bearer->starts_with(kSessionTokenPrefix);
+  const auto session_text = is_session ? presented.bearer : presented.session_token;
+  std::string session_id;
+  if (session_text) session_id = cases_.session_of_token(*session_text).value_or("");
+  else if (presented.local && has_agents()) session_id = descent_of(presented).session_id;
+  const auto token = presented.bearer && !is_session ? parse_token(*presented.bearer) : std::nullopt;
+  const std::lock_guard lock(mutex_);
+  if (!session_id.empty() && !session_actors_.contains(session_id)) return true;
+  return token && !tokens_.contains(token->id) && may_reload();
+}
+
+bool Access::recognises(const Presented& presented) const {
+  if (presented.local) return presented.uid == own_uid_ || presented.uid == 0;
+  for (const auto& text : {presented.session_token, presented.bearer})
+    if (text && cases_.session_of_token(*text)) return true;
+  const auto shown = presented.bearer ? parse_token(*presented.bearer) : std::nullopt;
+  if (!shown) return false;
+  const std::lock_guard lock(mutex_);
+  const auto known = tokens_.find(shown->id);
+  return known != tokens_.end() && same_in_constant_time(known->second.secret_sha256, shown->secret_sha256) &&
+         !known->second.revoked_at;
+}
 
 tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
   const auto refuse = [](Code code) { return tl::make_unexpected(report(code, {})); };

@@ -78,6 +78,10 @@ class Access {
   // ACCESS_TOKEN (unknown, revoked, expired: one answer for all), ACCESS_NO_TOKEN (TCP without one), ACCESS_USER (the socket, another
   // user), ACCESS_SESSION (a session token that is not genuine).
   tl::expected<Caller, Diagnostic> identify(const Presented& presented);
+  // Would identify() read the store? Neither this nor recognises() does.
+  bool needs_store(const Presented& presented) const;
+  // Does it come with what only somebody known here can have? Less than identify(): enough to read on what they send.
+  bool recognises(const Presented& presented) const;
   // ACCESS_KIND, ACCESS_SCOPE, ACCESS_SUPERVISED.
   std::optional<Diagnostic> check(const Caller& caller, Action action) const;
 
@@ -88,6 +92,8 @@ class Access {
   };
 
   std::optional<Token> find_token(std::string_view text);
+  bool may_reload() const;  // with the mutex held
+  bool has_agents() const;
   // Who opened a session; nothing when there is none or the store cannot say.
   std::optional<work::Actor> actor_of_session(const std::string& session_id);
   Descent descent_of(const Presented& presented) const;
