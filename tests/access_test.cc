@@ -369,6 +369,26 @@ TEST_F(AccessTest, below_a_supervised_agent_one_is_that_agent) {
   EXPECT_EQ(access_.identify(local(60))->actor.id, own->actor.id);
 }
 
+// Also one that presents nothing: it would be the agent of a session that is worth nothing any more.
+TEST_F(AccessTest, below_an_agent_whose_token_was_revoked_one_is_nobody) {
+  const Made token = make_token(Agent);
+  world_.create();
+  Mutation claiming = by("someone");
+  claiming.caller.token_id = token.id;
+  const auto claimed = answer_of([&](Answered done) { world_.cases->claim(claiming, {}, std::move(done)); });
+  ASSERT_TRUE(claimed && claimed->refused.empty());
+  const std::string session = member_of(*claimed, "session", "id");
+  access_.learn("session.process_registered", std::string(R"({"boot_id":")") + kBoot +
+                                                  R"(","pid":55,"started":1234,"session_id":")" + session +
+                                                  R"(","at":"2027-01-01T00:00:00Z"})");
+  ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+  EXPECT_EQ(access_.identify(local(60))->actor.id, "someone");
+  EXPECT_EQ(access_.identify(local(60))->token_id, token.id);
+  access_.learn("token.revoked", R"({"token_id":")" + token.id + R"(","at":"2027-01-01T00:00:01Z"})");
+  EXPECT_EQ(code_of(local(60)), "ACCESS_SESSION");
+  EXPECT_EQ(code_of(local(10)), "");
+}
+
 // A session's token alone is good for the session and for reading, whatever the token that claimed it was good for.
 TEST_F(AccessTest, a_sessions_token_stands_for_the_session_alone) {
   const Made session = open_session();

@@ -752,6 +752,107 @@ TEST(HttpApi, SessionsAreForTheirOwnToken) {
   expect_problem(abort, 403, "ACCESS_SUPERVISED");
 }
 
+// --- what a token opened ------------------------------------------------------------------------------------------------------
+
+std::string id_of(const std::string& token) { return runtime::parse_token(token)->id; }
+
+TEST(HttpApi, RevokingATokenEndsTheSessionsClaimedWithIt) {
+  Served served;
+  const std::string work = served.create(), others_work = served.create();
+  const Served::Session session = served.claim(work, served.agent_token), other = served.claim(others_work);
+  const auto renew = [&](const Served::Session& of) {
+    return served.ask("POST", "/v1/sessions/" + of.id + "/renew", "{}", "", Door::Tcp, {of.header()});
+  };
+  const Got shown = served.ask("GET", "/v1/sessions/" + session.id, "", "", Door::Tcp, {session.header()});
+  EXPECT_EQ(text_of(shown["session"]["token_id"]), id_of(served.agent_token));
+  EXPECT_EQ(renew(session).status(), 200u);
+
+  const std::string revoke = "/v1/tokens/" + id_of(served.agent_token) + "/revoke";
+  const Got revoked = served.ask("POST", revoke, "", served.operator_token);
+  EXPECT_EQ(revoked.status(), 200u) << revoked.answer.body;
+  EXPECT_EQ(revoked["sessions_ended"].number_text(), "1");
+  // At once: nobody has to wait for the feed.
+  expect_problem(renew(session), 401, "ACCESS_SESSION");
+  expect_problem(served.ask("GET", "/v1/work", "", session.token, Door::Tcp), 401, "ACCESS_SESSION");
+  expect_problem(served.ask("GET", "/v1/work", "", served.agent_token, Door::Tcp), 401, "ACCESS_TOKEN");
+  EXPECT_EQ(renew(other).status(), 200u) << "claimed without that token";
+  // The work is free again.
+  const Got item = served.ask("GET", "/v1/work/" + work);
+  EXPECT_EQ(text_of(item["work"]["state"]), "waiting");
+  EXPECT_EQ(item["work"]["attempts"].number_text(), "1");
+  EXPECT_EQ(text_of(served.ask("GET", "/v1/work/" + others_work)["work"]["state"]), "held");
+  served.claim(work);
+  EXPECT_EQ(served.ask("POST", revoke, "", served.operator_token)["sessions_ended"].number_text(), "0");
+}
+
+TEST(HttpApi, RevokingATokenGivesBackWhatWaitsForAPerson) {
+  Served served;
+  const std::string work = served.create();
+  const Got claimed = served.ask("POST", "/v1/work/" + work + "/claim", "{}", served.agent_token);
+  const Served::Session session{text_of(claimed["session"]["id"]), text_of(claimed["session"]["token"])};
+  const std::string asks =
+      R"({"agent_status":{"plan_status":"NEEDS_INPUT","agent_id":")" + text_of(claimed["session"]["agent_id"]) +
+      R"(","pending_steps":[],"next_action":"go on"},"evidence_report":{"patterns_checked":[],"files_checked":[],)"
+      R"("commands_run":[],"key_outputs":[],"verbatim_outputs":[],"cross_layer_impacts":[],"open_gaps":[],)"
+      R"("verification":{"result":"pass"}},"user_facing_summary":"Which colour?"})";
+  const Got parked = served.ask("POST", "/v1/sessions/" + session.id + "/handoff",
+                                "```agent_contract_handoff\n" + asks + "\n```\n", "", Door::Tcp, {session.header()});
+  ASSERT_EQ(parked.status(), 200u) << parked.answer.body;
+  ASSERT_EQ(text_of(parked["work"]["state"]), "parked");
+  served.ask("POST", "/v1/tokens/" + id_of(served.agent_token) + "/revoke", "", served.operator_token);
+  const Got item = served.ask("GET", "/v1/work/" + work);
+  EXPECT_EQ(text_of(item["work"]["state"]), "waiting");
+  EXPECT_EQ(item["work"]["attempts"].number_text(), "0") << "it had said what it waits for";
+}
+
+// Its sessions too: nobody has to revoke what is over.
+TEST(HttpApi, ASessionLivesNoLongerThanTheTokenItWasClaimedWith) {
+  Served served;
+  const Got made = served.ask("POST", "/v1/tokens", R"({"actor":"carol","kind":"agent","expires_in_seconds":2})",
+                              served.operator_token);
+  const std::string carol = text_of(made["token"]);
+  const Served::Session session = served.claim(served.create(), carol);
+  const auto read = [&] {
+    return served.ask("GET", "/v1/sessions/" + session.id, "", "", Door::Tcp, {session.header()});
+  };
+  EXPECT_EQ(read().status(), 200u);
+  // A claim that waits ends with it, long before its own time is over.
+  const Got waited = served.ask("POST", "/v1/claim", R"({"wait_seconds":30})", carol);
+  EXPECT_EQ(waited.status(), 200u) << waited.answer.body;
+  EXPECT_TRUE(waited["work"].is_null());
+  EXPECT_TRUE(eventually([&] { return read().code() == "ACCESS_SESSION"; }));
+}
+
+TEST(HttpApi, RevokingATokenEndsItsStreamsAndClaimsThatWait) {
+  Served served;
+  Got waited;
+  std::thread waiting([&] { waited = served.ask("POST", "/v1/claim", R"({"wait_seconds":30})", served.agent_token); });
+  std::string heard;
+  std::thread listening([&] {
+    const auto answer = net::follow(
+        served.request("GET", "/v1/events?from=1", "", served.agent_token, Door::Tcp),
+        [&](std::string_view bytes) {
+          heard += bytes;
+          return true;
+        },
+        runtime::kPatience);
+    EXPECT_TRUE(answer) << answer.error().text();
+  });
+  EXPECT_TRUE(eventually([&] { return served.node().figures().waiting_claims == 1; }));
+  EXPECT_TRUE(eventually([&] { return served.ask("GET", "/v1/status")["node"]["streams_open"].number_text() == "1"; }));
+  EXPECT_EQ(
+      served.ask("POST", "/v1/tokens/" + id_of(served.agent_token) + "/revoke", "", served.operator_token).status(),
+      200u);
+  waiting.join();
+  listening.join();
+  expect_problem(waited, 401, "ACCESS_TOKEN");
+  EXPECT_NE(heard.find("token.created"), std::string::npos);
+  EXPECT_EQ(heard.find("token.revoked"), std::string::npos);
+  EXPECT_EQ(served.node().figures().waiting_claims, 0u);
+  const std::string id = served.create();
+  EXPECT_EQ(text_of(served.ask("GET", "/v1/work/" + id)["work"]["state"]), "waiting");
+}
+
 TEST(HttpApi, ProcessesAreRegisteredOnlyByThoseAboveThem) {
   Served served;
   const Served::Session session = served.claim(served.create());

@@ -66,13 +66,15 @@ std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Docu
 struct EventHub::Listener {
   std::shared_ptr<net::EventStream> stream;
   std::unique_ptr<const EventFilter> filter;  // null: takes all
-  std::mutex mutex;                           // of what follows, and of the order in which the stream is sent to
-  std::uint64_t next = 0;                     // the sequence it wants next
+  MayHear may_hear;
+  std::mutex mutex;        // of what follows, and of the order in which the stream is sent to
+  std::uint64_t next = 0;  // the sequence it wants next
   bool live = false;
 
   Documents documents() const {
     return filter != nullptr && filter->hides_context ? Documents::Hidden : Documents::Shown;
   }
+  bool is_welcome() const { return !may_hear || may_hear(); }
   bool takes(std::string_view stream_name, std::string_view type) const {
     return filter == nullptr || filter->takes(stream_name, type);
   }
@@ -111,9 +113,11 @@ void EventHub::close_streams() {
   for (const auto& listener : all) listener->stream->close();
 }
 
-void EventHub::attach(std::shared_ptr<net::EventStream> stream, EventFilter filter, std::uint64_t first) {
+void EventHub::attach(std::shared_ptr<net::EventStream> stream, EventFilter filter, std::uint64_t first,
+                      MayHear may_hear) {
   auto listener = std::make_shared<Listener>();
   listener->stream = stream;
+  listener->may_hear = std::move(may_hear);
   if (!filter.streams.empty() || !filter.types.empty() || filter.hides_context)
     listener->filter = std::make_unique<const EventFilter>(std::move(filter));
   std::uint64_t id = 0;
@@ -155,6 +159,10 @@ void EventHub::hand_on(const runtime::FedEntries& entries) {
   std::array<std::vector<std::shared_ptr<const std::string>>, 2> bytes_by_documents;
   bytes_by_documents.fill(std::vector<std::shared_ptr<const std::string>>(entries->size()));
   for (const auto& listener : all) {
+    if (!listener->is_welcome()) {
+      listener->stream->close();
+      continue;
+    }
     const std::lock_guard lock(listener->mutex);
     if (!listener->live) continue;
     auto& bytes = bytes_by_documents[static_cast<std::size_t>(listener->documents())];
@@ -178,6 +186,7 @@ void EventHub::catch_up(const std::shared_ptr<Listener>& listener) {
 }
 
 void EventHub::read_page(const std::shared_ptr<Listener>& listener) {
+  if (!listener->is_welcome()) return listener->stream->close();
   const std::uint64_t first = listener->next;  // nobody else writes it before it is live
   const std::uint64_t last = first + limits::kCatchUpEntriesMax - 1;
   const std::uint64_t surely = std::min(last, position_.load());  // up to here the store has them

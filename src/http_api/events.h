@@ -43,8 +43,10 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
   static std::shared_ptr<EventHub> start(store::Store& store, runtime::Feed& feed,
                                          std::shared_ptr<ReadingPool> readings, Failed failed);
 
-  // From the entry `first` on, which may be yet to come.
-  void attach(std::shared_ptr<net::EventStream> stream, EventFilter filter, std::uint64_t first);
+  // From the entry `first` on, which may be yet to come. Nothing more is sent, and the stream ends, once `may_hear` says no; it is
+  // asked when there is something to send, so it must not block. Empty: always. That a token is revoked is an entry too.
+  using MayHear = std::function<bool()>;
+  void attach(std::shared_ptr<net::EventStream> stream, EventFilter filter, std::uint64_t first, MayHear may_hear = {});
   std::size_t open();
   // Ends all streams; none can be attached any more.
   void close_streams();

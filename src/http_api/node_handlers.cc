@@ -5,6 +5,7 @@
 #include "http_api/handlers.h"
 #include "http_api/openapi.h"
 #include "http_api/problem.h"
+#include "runtime/work_events.h"
 
 namespace baton::http_api::handlers {
 namespace {
@@ -39,7 +40,10 @@ void follow_events(const AskedPtr& asked) {
     const auto reads_all = [](const work::Role& role) { return role.reads("*"); };
     filter.hides_context =
         by->caller.actor.kind == work::ActorKind::Agent && !std::all_of(roles.begin(), roles.end(), reads_all);
-    by->workings().events->attach(by->stream(), std::move(filter), next);
+    EventHub::MayHear may_hear;
+    if (!by->caller.token_id.empty())
+      may_hear = [&access = by->workings().around.access, caller = by->caller] { return access.is_still_good(caller); };
+    by->workings().events->attach(by->stream(), std::move(filter), next, std::move(may_hear));
   };
   if (first) return follow(asked, *first);
   // From now on: behind the last entry there is, which may not have been handed out yet.
@@ -66,7 +70,17 @@ void list_tokens(const AskedPtr& asked) {
   read_and_answer(asked, [](Asked& a) { return a.workings().around.cases.list_tokens(); });
 }
 
-void revoke_token(const AskedPtr& asked) { cases(asked).revoke_token(asked->mutation(), asked->id, settle(asked)); }
+void revoke_token(const AskedPtr& asked) {
+  cases(asked).revoke_token(asked->mutation(), asked->id, [asked](const Result<runtime::Answer>& result) {
+    // Whoever is told that it is revoked may rely on it, here and now; other nodes have it from the feed.
+    if (result && result->refused.empty()) {
+      json::Value payload = json::Value::object();
+      payload.set("token_id", asked->id);
+      asked->workings().around.access.learn(runtime::kTokenRevoked, json::write(payload));
+    }
+    asked->settle(result);
+  });
+}
 
 // --- the node -----------------------------------------------------------------------------------------------------------
 

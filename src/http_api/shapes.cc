@@ -158,6 +158,7 @@ const std::vector<Shape>& shapes() {
         {"actor_id", "string"},
         {"actor_kind", "string"},
         {"agent_id", "string"},
+        {"token_id", "string", kMaybe, "of the token it was claimed with"},
         {"role", "string"},
         {"fence", "integer"},
         {"state", "string", true, "open, paused, closed, killed or abandoned"},
@@ -208,7 +209,9 @@ const std::vector<Shape>& shapes() {
       {"Token", "A token, without its text.", token_members()},
       {"TokenMade", "A new token. Its text is shown this once.",
        token_members({{"token", "string"}, {"receipt", "Receipt", kMaybe}})},
-      {"TokenRevoked", "A token that is not valid any more.", token_members({{"receipt", "Receipt", kMaybe}})},
+      {"TokenRevoked", "A token that is not valid any more.",
+       token_members(
+           {{"sessions_ended", "integer", true, "claimed with it, and held work"}, {"receipt", "Receipt", kMaybe}})},
       {"TokenList", "Tokens, without their texts.", {{"tokens", "[]Token"}}},
       {"WebhookAnswer", "moved, ignored or duplicate.", {{"result", "string"}}},
       {"LedgerState", "The ledger.", {{"origin", "string"}, {"size", "integer"}}},

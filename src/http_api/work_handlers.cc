@@ -23,8 +23,14 @@ void claim(const AskedPtr& asked, runtime::ClaimRequest request) {
   const std::int64_t wait =
       std::min(asked->body.integer("wait_seconds").value_or(0), cases(asked).config().limits.wait_seconds);
   if (wait <= 0) return cases(asked).claim(asked->mutation(), std::move(request), settle(asked));
-  auto cancel = asked->workings().around.node.claim_or_wait(asked->mutation(), std::move(request),
-                                                            std::chrono::seconds(wait), settle(asked));
+  const Surroundings& around = asked->workings().around;
+  std::chrono::milliseconds longest = std::chrono::seconds(wait);
+  if (const auto until = around.access.good_until(asked->caller))
+    longest =
+        std::min(longest, std::chrono::milliseconds((until->nanoseconds - around.clock.now().nanoseconds) / 1'000'000));
+  auto cancel = around.node.claim_or_wait(asked->mutation(), std::move(request), longest, settle(asked));
+  // Revoked since it was let in: the entry that says so may have been seen before this one waited.
+  if (!around.access.is_still_good(asked->caller)) cancel();
   asked->exchange()->on_gone(std::move(cancel));
 }
 

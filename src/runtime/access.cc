@@ -132,45 +132,69 @@ bool Access::has_agents() const {
   return !supervised_.empty();
 }
 
-std::optional<Token> Access::find_token(std::string_view text) {
-  const auto presented = parse_token(text);
-  if (!presented) return std::nullopt;
+std::optional<Token> Access::known_token(const std::string& id) {
   const auto known = [&]() -> std::optional<Token> {
     const std::lock_guard lock(mutex_);
-    const auto found = tokens_.find(presented->id);
+    const auto found = tokens_.find(id);
     return found == tokens_.end() ? std::nullopt : std::optional(found->second);
   };
   std::optional<Token> token = known();
-  if (!token) {
-    bool reloads = false;
-    {
-      const std::lock_guard lock(mutex_);
-      reloads = may_reload();
-      if (reloads) reloaded_at_ = clock_.monotonic_ns();
-    }
-    if (reloads && load()) token = known();
+  if (token) return token;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!may_reload()) return std::nullopt;
+    reloaded_at_ = clock_.monotonic_ns();
   }
+  return load() ? known() : std::nullopt;
+}
+
+bool Access::is_valid(const Token& token) const {
+  return !token.revoked_at && (!token.expires_at || clock_.now() < *token.expires_at);
+}
+
+std::optional<Token> Access::find_token(std::string_view text) {
+  const auto presented = parse_token(text);
+  if (!presented) return std::nullopt;
+  std::optional<Token> token = known_token(presented->id);
   const bool same =
       same_in_constant_time(token ? std::string_view(token->secret_sha256) : kNoSecret, presented->secret_sha256);
-  if (!token || !same || token->revoked_at) return std::nullopt;
-  if (token->expires_at && clock_.now() >= *token->expires_at) return std::nullopt;
+  if (!token || !same || !is_valid(*token)) return std::nullopt;
   return token;
 }
 
-std::optional<work::Actor> Access::actor_of_session(const std::string& session_id) {
+bool Access::is_still_good(const Caller& caller) const {
+  if (caller.token_id.empty()) return true;
+  const std::lock_guard lock(mutex_);
+  const auto token = tokens_.find(caller.token_id);
+  return token != tokens_.end() && is_valid(token->second);
+}
+
+std::optional<Time> Access::good_until(const Caller& caller) const {
+  const std::lock_guard lock(mutex_);
+  const auto token = tokens_.find(caller.token_id);
+  return token == tokens_.end() ? std::nullopt : token->second.expires_at;
+}
+
+std::optional<Access::Opener> Access::opener_of(const std::string& session_id) {
+  std::optional<Opener> opener;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = session_actors_.find(session_id); known != session_actors_.end())
-      return work::Actor{.id = known->second};
+    if (const auto known = openers_.find(session_id); known != openers_.end()) opener = known->second;
   }
-  const auto session = cases_.show_session(session_id);
-  if (!session || !*session) return std::nullopt;
-  const json::Value* actor = (*session)->find("actor_id");
-  if (actor == nullptr || !actor->is_string()) return std::nullopt;
-  const std::lock_guard lock(mutex_);
-  if (session_actors_.size() >= limits::kSessionActorsMax) session_actors_.clear();
-  session_actors_.emplace(session_id, actor->string());
-  return work::Actor{.id = actor->string()};
+  if (!opener) {
+    const auto session = cases_.show_session(session_id);
+    if (!session || !*session) return std::nullopt;
+    const json::Value *actor = (*session)->find("actor_id"), *token = (*session)->find("token_id");
+    if (actor == nullptr || !actor->is_string()) return std::nullopt;
+    opener = Opener{actor->string(), token != nullptr && token->is_string() ? token->string() : std::string()};
+    const std::lock_guard lock(mutex_);
+    if (openers_.size() >= limits::kSessionActorsMax) openers_.clear();
+    openers_.emplace(session_id, *opener);
+  }
+  if (opener->token_id.empty()) return opener;
+  const auto token = known_token(opener->token_id);
+  opener->is_welcome = token && is_valid(*token);
+  return opener;
 }
 
 Access::Descent Access::descent_of(const Presented& presented) const {
@@ -194,8 +218,12 @@ bool Access::needs_store(const Presented& presented) const {
   else if (presented.local && has_agents()) session_id = descent_of(presented).session_id;
   const auto token = presented.bearer && !is_session ? parse_token(*presented.bearer) : std::nullopt;
   const std::lock_guard lock(mutex_);
-  if (!session_id.empty() && !session_actors_.contains(session_id)) return true;
-  return token && !tokens_.contains(token->id) && may_reload();
+  const auto is_unknown = [&](const std::string& id) { return !id.empty() && !tokens_.contains(id) && may_reload(); };
+  if (!session_id.empty()) {
+    const auto opener = openers_.find(session_id);
+    if (opener == openers_.end() || is_unknown(opener->second.token_id)) return true;
+  }
+  return token && is_unknown(token->id);
 }
 
 bool Access::recognises(const Presented& presented) const {
@@ -223,18 +251,17 @@ tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
   }
 
   Caller caller;
-  std::optional<work::Actor> session_actor;
+  std::optional<Opener> opener;  // of the session that is presented
   if (session_text) {
     const auto session_id = cases_.session_of_token(*session_text);
-    if (session_id) session_actor = actor_of_session(*session_id);
-    if (!session_actor) return refuse(Code::ACCESS_SESSION);
+    if (session_id) opener = opener_of(*session_id);
+    if (!opener || !opener->is_welcome) return refuse(Code::ACCESS_SESSION);
     caller.session_id = *session_id;
   }
   std::optional<Token> token;
   if (bearer) {
     token = find_token(*bearer);
     if (!token) return refuse(Code::ACCESS_TOKEN);
-    caller.token_id = token->id;
     caller.scopes = token->scopes;
   } else if (!session_text && !presented.local) {
     return refuse(Code::ACCESS_NO_TOKEN);
@@ -245,15 +272,21 @@ tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
   caller.supervised = !caller.session_id.empty() || descent.kind != Descent::Free;
   if (token && (token->kind == Agent || !caller.supervised)) {
     caller.actor = {.id = token->actor_id, .kind = token->kind, .names = token->names};
-  } else if (session_actor) {
-    caller.actor = *session_actor;
+    caller.token_id = token->id;
+  } else if (opener) {
+    caller.actor = {.id = opener->actor_id};
+    caller.token_id = opener->token_id;
     // A session's token stands for that session, not for everything its actor may do.
     if (!presented.local || caller.actor.id != local_name(presented.uid))
       caller.scopes = {"read", "session", "register"};
   } else {
     // Below a supervised agent one is that agent, also without its token.
-    const auto agent = descent.session_id.empty() ? std::nullopt : actor_of_session(descent.session_id);
-    caller.actor = agent.value_or(work::Actor{.id = local_name(presented.uid), .kind = Agent});
+    caller.actor = {.id = local_name(presented.uid), .kind = Agent};
+    if (const auto above = descent.session_id.empty() ? std::nullopt : opener_of(descent.session_id)) {
+      if (!above->is_welcome) return refuse(Code::ACCESS_SESSION);
+      caller.actor.id = above->actor_id;
+      caller.token_id = above->token_id;
+    }
   }
   return caller;
 }

@@ -76,7 +76,7 @@ class Access {
   void learn(std::string_view type, std::string_view payload);
 
   // ACCESS_TOKEN (unknown, revoked, expired: one answer for all), ACCESS_NO_TOKEN (TCP without one), ACCESS_USER (the socket, another
-  // user), ACCESS_SESSION (a session token that is not genuine).
+  // user), ACCESS_SESSION (a session token that is not genuine, or whose session was claimed with a token that is not valid any more).
   tl::expected<Caller, Diagnostic> identify(const Presented& presented);
   // Would identify() read the store? Neither this nor recognises() does.
   bool needs_store(const Presented& presented) const;
@@ -84,6 +84,11 @@ class Access {
   bool recognises(const Presented& presented) const;
   // ACCESS_KIND, ACCESS_SCOPE, ACCESS_SUPERVISED.
   std::optional<Diagnostic> check(const Caller& caller, Action action) const;
+
+  // For what goes on after the answer has begun (event streams, claims that wait): is whoever it was still let in, and until when
+  // at the most? Neither asks the store.
+  bool is_still_good(const Caller& caller) const;
+  std::optional<Time> good_until(const Caller& caller) const;
 
  private:
   struct Descent {
@@ -94,8 +99,15 @@ class Access {
   std::optional<Token> find_token(std::string_view text);
   bool may_reload() const;  // with the mutex held
   bool has_agents() const;
-  // Who opened a session; nothing when there is none or the store cannot say.
-  std::optional<work::Actor> actor_of_session(const std::string& session_id);
+  // A token that is known, after looking it up if need be.
+  std::optional<Token> known_token(const std::string& id);
+  bool is_valid(const Token& token) const;
+  // Who opened a session, and with which token; nothing when there is none or the store cannot say.
+  struct Opener {
+    std::string actor_id, token_id;
+    bool is_welcome = true;  // that token is still valid, or there was none
+  };
+  std::optional<Opener> opener_of(const std::string& session_id);
   Descent descent_of(const Presented& presented) const;
   std::string local_name(std::int64_t uid) const;
 
@@ -108,8 +120,8 @@ class Access {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Token> tokens_;
   std::map<std::pair<std::int64_t, std::uint64_t>, std::string> supervised_;  // of this boot: the session
-  std::unordered_map<std::string, std::string> session_actors_;  // the actor's id by session: it never changes
-  std::optional<std::int64_t> reloaded_at_;                      // when load() was last called for an unknown token
+  std::unordered_map<std::string, Opener> openers_;                           // by session: they never change
+  std::optional<std::int64_t> reloaded_at_;  // when load() was last called for an unknown token
 };
 
 }  // namespace baton::runtime

@@ -37,7 +37,7 @@ namespace baton::runtime {
 // Who calls, as the edge found out (runtime/access.h).
 struct Caller {
   work::Actor actor;
-  std::string token_id = {};  // empty: none was presented
+  std::string token_id = {};  // what it is who it is by: its own, or the one its session was claimed with; empty: none
   std::vector<std::string> scopes = {"*"};
   std::string session_id = {};  // of a session token that was presented and is right; else empty
   bool supervised = false;      // descends from a supervised agent, or carries a session token
@@ -140,6 +140,7 @@ class UseCases {
 
   // --- tokens ---------------------------------------------------------------------------------------------------------------
   void create_token(const Mutation& by, TokenRequest asked, Answered done);  // body.token is the text, this once
+  // Sessions that were claimed with it end, and what they held is free again; body.sessions_ended says how many.
   void revoke_token(const Mutation& by, std::string token_id, Answered done);
 
   // --- time -----------------------------------------------------------------------------------------------------------------

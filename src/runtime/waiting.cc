@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "json/parse.h"
 #include "json/value.h"
 #include "runtime/opening.h"
+#include "runtime/work_events.h"
 #include "work/rules.h"
 
 namespace baton::runtime {
@@ -31,7 +33,7 @@ enum class State {
   Looking,  // its claim is with the writer
 };
 
-enum class Ending { None, TimeOver, Cancelled, Stopped };
+enum class Ending { None, TimeOver, Cancelled, Revoked, Stopped };
 
 struct Waiter {
   std::uint64_t number;
@@ -77,6 +79,22 @@ Answer nothing_to_claim() {
   answer.body.set("work", nullptr);
   answer.body.set("session", nullptr);
   return answer;
+}
+
+// What somebody is told who has nothing. Whose token is worth nothing any more is told that.
+Answer answer_to(Ending why) {
+  if (why != Ending::Revoked) return nothing_to_claim();
+  Answer answer;
+  answer.refused.push_back(report(Code::ACCESS_TOKEN, {}));
+  return answer;
+}
+
+// Which token an entry revokes; empty: none.
+std::string revoked_by(const FedEntry& entry) {
+  if (entry.type != kTokenRevoked) return "";
+  const auto document = json::parse(entry.payload);
+  const json::Node id = document ? document->root()["token_id"] : json::Node();
+  return id.is_string() ? std::string(id.string()) : "";
 }
 
 std::string member_of(const Answer& answer, std::string_view object, std::string_view member) {
@@ -133,6 +151,7 @@ class WaitingClaims::Queue : public std::enable_shared_from_this<Queue> {
   };
 
   void cancel(std::uint64_t number);
+  void revoke(const std::string& token_id);
   void look(const WaiterPtr& waiter);
   void looked(const WaiterPtr& waiter, Result<Answer> answer);
   void looked_in_vain(const WaiterPtr& waiter, Afterwards& afterwards);
@@ -306,15 +325,16 @@ void WaitingClaims::Queue::pass_on(Waiter& waiter) {
   offer(std::move(opening), std::move(tried));
 }
 
-// Answers {"work": null}, now or when its look is back.
+// Answers that there is nothing, now or when its look is back.
 void WaitingClaims::Queue::end(const WaiterPtr& waiter, Ending why, Afterwards& afterwards) {
-  if (waiter->ending == Ending::None || why == Ending::Cancelled) waiter->ending = why;
+  const bool is_gone = why == Ending::Cancelled || why == Ending::Revoked;  // what it may still find is not for it
+  if (waiter->ending == Ending::None || is_gone) waiter->ending = why;
   if (waiter->state == State::Looking) {
     times_.erase({waiter->until, waiter->number});
     return;
   }
   remove(waiter);
-  afterwards.calls.push_back([waiter] { waiter->done(nothing_to_claim()); });
+  afterwards.calls.push_back([waiter] { waiter->done(answer_to(waiter->ending)); });
 }
 
 // --- looking ------------------------------------------------------------------------------------------------------------
@@ -338,11 +358,12 @@ void WaitingClaims::Queue::looked(const WaiterPtr& waiter, Result<Answer> answer
       // The first answer to an idempotency key, again, and a session's own item tell nothing new.
       if (answer->entry && !answer->replayed) withdraw(work_id, answer->entry->sequence);
       remove(waiter);
-      const bool unwanted =
-          waiter->ending == Ending::Cancelled && answer->refused.empty() && waiter->by.idempotency_key.empty();
+      const bool gone = (waiter->ending == Ending::Cancelled && waiter->by.idempotency_key.empty()) ||
+                        waiter->ending == Ending::Revoked;
+      const bool unwanted = gone && answer->refused.empty();
       afterwards.calls.push_back([this, waiter, unwanted, result = std::move(*answer)]() mutable {
         if (unwanted) give_back(*waiter, result);
-        waiter->done(unwanted ? nothing_to_claim() : std::move(result));
+        waiter->done(unwanted ? answer_to(waiter->ending) : std::move(result));
       });
     }
     wake_.notify_one();
@@ -411,11 +432,25 @@ void WaitingClaims::Queue::cancel(std::uint64_t number) {
   afterwards.run();
 }
 
+void WaitingClaims::Queue::revoke(const std::string& token_id) {
+  Afterwards afterwards;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<WaiterPtr> its;
+    for (const auto& [number, waiter] : waiters_)
+      if (waiter->by.caller.token_id == token_id) its.push_back(waiter);
+    for (const WaiterPtr& waiter : its) end(waiter, Ending::Revoked, afterwards);
+  }
+  afterwards.run();
+}
+
 void WaitingClaims::Queue::see(const FedEntries& entries) {
   {
     const std::lock_guard lock(mutex_);
     if (waiters_.empty()) return;  // whoever comes now looks first
   }
+  for (const FedEntry& entry : *entries)
+    if (const std::string token_id = revoked_by(entry); !token_id.empty()) revoke(token_id);
   // What is claimable at the end of these entries, in the order it became so.
   std::vector<Opening> openings;
   std::unordered_map<std::string, std::size_t> at;

@@ -8,6 +8,8 @@
 // everyone whom it suits is looking makes them look again. Who comes and asks exactly what somebody asks who has already
 // looked in vain and waits need not look: nothing has come since.
 //
+// Who waits by a token that is revoked is sent away (ACCESS_TOKEN), and what was just claimed for it is given back.
+//
 // One thread for all of them, for time that runs out and for looks that are due. `done` is called without any lock held,
 // by that thread, the writer's, or whoever cancels.
 #pragma once

@@ -121,7 +121,8 @@ Event claimed(const Asked& asked) {
       .with("phase", agent_exit::phase_name(asked.phase_rules().held_in))
       .with("ttl", asked.ttl())
       .with("expires_at", format_time(later(now, asked.ttl())))
-      .with_text("superseded", item.lease ? item.lease->session_id : "");
+      .with_text("superseded", item.lease ? item.lease->session_id : "")
+      .with_text("token_id", claim.token_id);
 }
 
 }  // namespace

@@ -186,6 +186,7 @@ void claimed(Change& change) {
   session.actor_id = payload.text("actor_id");
   session.actor_kind = payload.named("actor_kind", agent_exit::find_actor_kind, ActorKind::Agent);
   session.agent_id = payload.text("agent_id");
+  session.token_id = payload.optional_text("token_id");
   session.role = payload.text("role");
   session.fence = fence;
   session.opened_at = change.at;

@@ -258,6 +258,7 @@ constexpr std::array kSessionFields = {
     always<&Session::actor_id>("actor_id"),
     always<&Session::actor_kind>("actor_kind"),
     unless_empty<&Session::agent_id>("agent_id"),
+    unless_empty<&Session::token_id>("token_id"),
     unless_empty<&Session::role>("role"),
     unless_empty<&Session::fence>("fence"),
     always<&Session::state>("state"),

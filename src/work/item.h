@@ -123,6 +123,7 @@ struct Session {
   std::string actor_id;
   ActorKind actor_kind = ActorKind::Agent;
   std::string agent_id;  // issued: `a` and hexadecimal digits; what an agent-contract block must name
+  std::string token_id;  // of the token it was claimed with: when that is worth nothing, the session is not either; empty: none
   std::string role;
   std::uint64_t fence = 0;
   SessionState state = SessionState::Open;

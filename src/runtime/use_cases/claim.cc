@@ -98,8 +98,8 @@ class Claiming {
  public:
   Claiming(Act& act, const Wanted& wanted, Progress progress)
       : act_(act), asked_(wanted.asked), progress_(std::move(progress)) {
-    claim_ = {act.caller().actor, asked_.role, wanted.session_id,      wanted.lease_id,
-              wanted.agent_id,    asked_.ttl,  act.caller().session_id};
+    claim_ = {act.caller().actor, asked_.role, wanted.session_id,       wanted.lease_id,
+              wanted.agent_id,    asked_.ttl,  act.caller().session_id, act.caller().token_id};
   }
 
   Result<void> named() {

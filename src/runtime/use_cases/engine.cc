@@ -374,7 +374,7 @@ Result<void> Act::record_as(const ledger::Actor& actor, const work::Event& event
   const bool was_completed = item.phase == work::Phase::Completed;
   std::string work_id = event.type == work::kCreated ? event.payload.find("work_id")->string() : item.id;
   auto done = append_as(actor, work_stream(work_id), event.type, event.payload, is,
-                        {"/session_id", "/lease_id", "/agent_id", "/event_id", "/superseded", "/commit"});
+                        {"/session_id", "/lease_id", "/agent_id", "/event_id", "/superseded", "/commit", "/token_id"});
   if (!done) return done;
   auto changed = this->item(work_id);
   if (!changed) return tl::make_unexpected(changed.error());

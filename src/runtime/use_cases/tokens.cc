@@ -112,8 +112,99 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
       std::move(done));
 }
 
+// --- revoking ---------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The sessions that hold an item and were claimed with the token.
+Result<std::vector<std::string>> sessions_by(store::Reader& reader, std::string_view token_id,
+                                             std::string_view actor_id) {
+  namespace tables = store::tables;
+  std::vector<std::string> held, out;
+  // Whatever is held becomes due some time.
+  auto found = reader.find({.table = tables::kWorkItems, .index = &tables::kWorkItemsByDeadline, .below = INT64_MAX},
+                           [&](const store::Row& row) {
+                             const auto item = read_item(row);
+                             if (item && item->lease && item->lease->holder == actor_id)
+                               held.push_back(item->lease->session_id);
+                             return true;
+                           });
+  if (!found) return tl::make_unexpected(found.error());
+  for (std::string& id : held) {
+    const auto row = reader.get(tables::kSessions, {id});
+    if (!row) return tl::make_unexpected(row.error());
+    const auto session = *row ? read_session(**row) : Result<work::Session>();
+    if (session && session->token_id == token_id) out.push_back(std::move(id));
+  }
+  return out;
+}
+
+struct Ending {
+  std::vector<std::string> sessions;
+  std::size_t at = 0, ended = 0;
+  std::size_t ended_now = 0;  // by the last run of the page under way
+  Answer answer;              // to whoever revoked
+  Answered done;
+};
+
+// The session ends as if its agent had gone; one that waits for a person gives its item back. By the node: it is what time
+// would have done, because nobody can renew the lease.
+Result<bool> end_session(Act& act, const std::string& id) {
+  auto held = act.holding(id);
+  if (!held) return tl::make_unexpected(held.error());
+  if (!*held) return false;
+  auto& [session, item] = **held;
+  if (!item.lease || item.lease->session_id != id) return false;
+  constexpr std::string_view kWhy = "the token it was claimed with was revoked";
+  return act.record(item.lease->parked_until ? work::release(item, session, kWhy, act.now)
+                                             : work::abandon(item, session, kWhy, act.policy(), act.now),
+                    item);
+}
+
+// Some at a time, so that others get in between.
+void end_sessions(Engine& engine, const std::shared_ptr<Ending>& ending) {
+  if (ending->at == ending->sessions.size()) {
+    ending->answer.body.set("sessions_ended", ending->ended);
+    return ending->done(std::move(ending->answer));
+  }
+  Mutation by;
+  by.caller.actor = {node_actor().id, ActorKind::Node};
+  const std::size_t last = std::min(ending->at + limits::kSweepItemsMax, ending->sessions.size());
+  engine.run(
+      by,
+      [ending, last](Act& act) -> Result<void> {
+        std::size_t ended = 0;
+        for (std::size_t at = ending->at; at < last; ++at) {
+          const auto done = end_session(act, ending->sessions[at]);
+          if (!done) return tl::make_unexpected(done.error());
+          if (*done) ++ended;
+          act.answer.refused.clear();  // one that ended meanwhile is no reason to keep the others
+        }
+        ending->ended_now = ended;
+        return {};
+      },
+      [&engine, ending, last](Result<Answer> answer) {
+        if (!answer) return ending->done(std::move(answer));
+        ending->ended += ending->ended_now;
+        ending->at = last;
+        end_sessions(engine, ending);
+      });
+}
+
+}  // namespace
+
 void UseCases::revoke_token(const Mutation& by, std::string token_id, Answered done) {
-  inside_->run(
+  Engine& engine = *inside_;
+  // What held work by it is found after the commit: whoever claims later is not let in any more.
+  const auto then = [&engine, token_id, done = std::move(done)](Result<Answer> answer) {
+    if (!answer || !answer->refused.empty()) return done(std::move(answer));
+    const auto reader = engine.store.reader();
+    if (!reader) return done(tl::make_unexpected(reader.error()));
+    auto sessions = sessions_by(**reader, token_id, answer->body.find("actor")->string());
+    if (!sessions) return done(tl::make_unexpected(sessions.error()));
+    end_sessions(engine, std::make_shared<Ending>(Ending{std::move(*sessions), 0, 0, 0, std::move(*answer), done}));
+  };
+  engine.run(
       by,
       [token_id = std::move(token_id)](Act& act) -> Result<void> {
         Result<std::optional<store::Row>> row;
@@ -136,7 +227,7 @@ void UseCases::revoke_token(const Mutation& by, std::string token_id, Answered d
         act.answer.body = shown(*token);
         return {};
       },
-      std::move(done));
+      then);
 }
 
 std::optional<TokenText> parse_token(std::string_view text) {
