@@ -291,7 +291,7 @@ def the_whole_way(place):
     need("EXIT_LEASE" in place.run("work", "exit", status=1, input=signal_text("IMPLEMENTATION", "blocked"), **session).err, "another does not")
 
     # CI: an agent cannot say that it is green.
-    need("ACCESS_KIND" in place.run("work", "ci", "W-1", "--result", "success", status=2, **reviewer).err, "an agent is no CI")
+    need("ACCESS_KIND" in place.run("work", "ci", "W-1", "--result", "success", status=1, **reviewer).err, "an agent is no CI")
     ci = {"BATON_TOKEN": place.token("github", "ci")}
     green = place.run("work", "ci", "W-1", "--result", "success", "--format", "json", **ci).json()
     need(green["work"]["phase"] in ("READY_FOR_REVIEW", "REVIEW"), str(green))
@@ -338,8 +338,8 @@ def what_people_do(place):
     place.run("work", "exit", input=signal_text("IMPLEMENTATION", "blocked", notes="no ship"), **session)
     need(place.run("work", "show", "W-1", "--format", "json").json()["work"]["state"] == "blocked", "blocked")
     # An agent does not unblock: not with its token, and not with the operator's file when it carries a session.
-    need("ACCESS_KIND" in place.run("work", "unblock", "W-1", status=2, BATON_TOKEN=place.token("eager")).err, "an agent may not")
-    need("ACCESS_SUPERVISED" in place.run("work", "unblock", "W-1", status=2, **session).err, "whatever it presents")
+    need("ACCESS_KIND" in place.run("work", "unblock", "W-1", status=1, BATON_TOKEN=place.token("eager")).err, "an agent may not")
+    need("ACCESS_SUPERVISED" in place.run("work", "unblock", "W-1", status=1, **session).err, "whatever it presents")
     unblocked = place.run("work", "unblock", "W-1", "--to", "DRAFT", "--note", "hired one")
     need("W-1 is DRAFT" in unblocked.out, str(unblocked))
     need("UNBLOCK_NOT_BLOCKED" in place.run("work", "unblock", "W-1", status=1).err, "once")
@@ -380,9 +380,9 @@ def tokens_come_and_go(place):
     tokens = {token["actor"]: token for token in place.run("token", "list", "--format", "json").json()["tokens"]}
     place.run("work", "list", "--token-file", "courier.token")
     place.run("token", "revoke", tokens["courier"]["id"])
-    gone = place.run("work", "list", "--token-file", "courier.token", status=2)
+    gone = place.run("work", "list", "--token-file", "courier.token", status=1)
     need("ACCESS_TOKEN" in gone.err, str(gone))
-    problem = place.run("work", "list", "--token-file", "courier.token", "--format", "json", status=2)
+    problem = place.run("work", "list", "--token-file", "courier.token", "--format", "json", status=1)
     need(problem.json()["code"] == "ACCESS_TOKEN" and problem.err == "", str(problem))
     need("revoked" in place.run("token", "list").out, "and listed so")
     need("TOKEN_UNKNOWN" in place.run("token", "revoke", "0" * 32, status=1).err, "none of that name")
@@ -490,7 +490,7 @@ def what_stands_in_the_way(place):
     place.run("work", "list", "--node", f"unix:{place.folder}/other.sock")
     place.run("work", "list", BATON_NODE=f"unix:{place.folder}/other.sock")
     # It was not started by a client: an agent does not end it, an operator does.
-    need("ACCESS_KIND" in place.run("stop", "--node", f"unix:{place.folder}/other.sock", status=2, HOME=str(place.folder)).err, "not by an agent")
+    need("ACCESS_KIND" in place.run("stop", "--node", f"unix:{place.folder}/other.sock", status=1, HOME=str(place.folder)).err, "not by an agent")
     place.run("stop", "--node", f"unix:{place.folder}/other.sock")
     place.finish(other)
 
@@ -527,7 +527,7 @@ def by_tcp_with_a_token(place):
     place.stop()
     node = place.begin("serve", "--listen", "127.0.0.1:0")
     address = re.fullmatch(r"listening on (http://127\.0\.0\.1:\d+)\n", wanted_line(node, "127.0.0.1")).group(1)
-    need("ACCESS_NO_TOKEN" in place.run("work", "list", "--node", address, status=2).err, "a token is needed")
+    need("ACCESS_NO_TOKEN" in place.run("work", "list", "--node", address, status=1).err, "a token is needed")
     need("By wire" in place.run("work", "list", "--node", address + "/", BATON_TOKEN=token).out, "and enough")
     place.run("stop", "--node", address, "--token-file", str(place.home / ".config/baton/operator.token"))
     place.finish(node)

@@ -99,10 +99,9 @@ std::string render_refusal(json::Node node, bool colour) {
   return out;
 }
 
-// The rules say no: 1. Anything else is no answer to what was asked: 2. A handoff that is refused is an answer, also
-// where it is refused to this caller.
-bool is_answer(unsigned status, std::string_view code) {
-  return status == 404 || status == 409 || status == 413 || status == 422 || code.starts_with("EXIT_");
+// The rules say no, or not to this caller: 1. Anything else is no answer to what was asked: 2.
+bool is_answer(unsigned status) {
+  return status == 401 || status == 403 || status == 404 || status == 409 || status == 413 || status == 422;
 }
 
 }  // namespace
@@ -383,7 +382,7 @@ Result<void> Client::start() {
 
 int refused(World& world, const NodeOptions& options, const Answer& answer, std::string_view source,
             std::string_view text) {
-  const int status = is_answer(answer.status, text_of(answer["code"])) ? kNo : kCouldNot;
+  const int status = is_answer(answer.status) ? kNo : kCouldNot;
   if (options.json()) {
     world.print(json::write(redacted(json::Value::copy(answer.root()))) + "\n");
     return status;

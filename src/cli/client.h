@@ -113,7 +113,7 @@ class Client {
 // --- telling ---------------------------------------------------------------------------------------------------------
 
 // Shows a refusal: like other diagnostics on standard error, or as it is on standard output for JSON. The status: kNo
-// when the rules say no, kCouldNot when the node could not say, or not to this caller. `source` and `text` are a
+// when the rules say no, or not to this caller; kCouldNot when the node could not say. `source` and `text` are a
 // document that was sent, for the place in it.
 int refused(World& world, const NodeOptions& options, const Answer& answer, std::string_view source = {},
             std::string_view text = {});

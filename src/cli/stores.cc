@@ -116,7 +116,8 @@ int could_not(World& world, const Failure& failure) {
   std::string text = secrets::redact(failure.text());
   if (const CodeInfo* info = failure.code.empty() ? nullptr : find_code(failure.code))
     text += "\n  " + std::string(info->name) + ": " + plain_pattern(info->help);
-  return could_not(world, std::string_view(text));
+  could_not(world, std::string_view(text));
+  return failure.code.starts_with("ACCESS_") ? kNo : kCouldNot;
 }
 
 }  // namespace baton::cli

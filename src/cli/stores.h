@@ -59,7 +59,7 @@ Result<runtime::LedgerPlace> ledger_place(World& world, const StoreOptions& opti
 // Whoever sits at the command line.
 ledger::Actor operator_of(World& world);
 
-// A failure on standard error, with its code and what to do; kCouldNot.
+// A failure on standard error, with its code and what to do; kCouldNot, or kNo where access was refused.
 int could_not(World& world, const Failure& failure);
 
 }  // namespace baton::cli
