@@ -220,6 +220,13 @@ def sealed_with_a_passphrase(place):
     need(status == 2 and "CREDENTIAL_FILE" in out, f"a damaged one is told: {status} {out!r}")
 
 
+def an_empty_passphrase_file_is_a_mistake(place):
+    (place.folder / "passphrase").write_text("\n")
+    refused = place.run("init", "--passphrase-file", str(place.folder / "passphrase"), status=2)
+    need("is empty" in refused.err and "nothing was made" in refused.err, str(refused))
+    need(not (place.work / ".baton").exists() and not list(place.home.rglob("*.token")), "nothing was made")
+
+
 def asked_for_a_passphrase_twice(place):
     out, status = at_terminal(place, ["init"], [("passphrase", "spring tide\n"), ("once more", "neap tide\n")])
     need(status == 2 and not (place.work / ".baton").exists(), f"two that differ make nothing: {status} {out!r}")
@@ -621,7 +628,8 @@ def the_board_lives(place):
     need(board.finish() == 0, f"and so does Ctrl-C: {board.status}")
 
 
-STORIES = [init_makes_a_store_once, a_second_store_has_its_own_operator, sealed_with_a_passphrase, asked_for_a_passphrase_twice,
+STORIES = [init_makes_a_store_once, a_second_store_has_its_own_operator, sealed_with_a_passphrase, an_empty_passphrase_file_is_a_mistake,
+           asked_for_a_passphrase_twice,
            a_token_file_for_others_is_refused, the_whole_way, what_people_do, the_same_key_gives_the_first_answer,
            tokens_come_and_go, what_is_left_for_the_next, events_are_followed, many_clients_start_one_node, in_this_process,
            what_stands_in_the_way, whoever_is_no_node, by_tcp_with_a_token, the_board_lives]

@@ -114,6 +114,9 @@ Result<std::string> new_passphrase(World& world, const Arguments& arguments) {
     auto text = read_document(world, arguments.passphrase_file, limits::kPassphraseBytesMax);
     if (!text) return text;
     while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+    // Whoever names a file wants the token sealed: an empty one is a mistake, and the token would lie open because of it.
+    if (text->empty())
+      return failure("choosing a passphrase", "the file that was named for it is empty; nothing was made");
     return text;
   }
   if (::isatty(world.in()) != 1 || !can_ask(world)) return std::string();
