@@ -389,6 +389,21 @@ TEST_F(AccessTest, below_an_agent_whose_token_was_revoked_one_is_nobody) {
   EXPECT_EQ(code_of(local(10)), "");
 }
 
+TEST_F(AccessTest, there_is_one_first_operator) {
+  TokenRequest asked;
+  asked.actor_id = "ines";
+  asked.kind = Operator;
+  asked.is_first = true;
+  const auto make = [&] {
+    return answer_of([&](Answered done) { world_.cases->create_token(by("node", Node), asked, std::move(done)); });
+  };
+  const auto first = make(), second = make();
+  ASSERT_TRUE(first && second);
+  EXPECT_TRUE(first->refused.empty());
+  ASSERT_EQ(second->refused.size(), 1u);
+  EXPECT_EQ(second->refused.front().code, Code::ACCESS_OPERATOR_EXISTS);
+}
+
 // A session's token alone is good for the session and for reading, whatever the token that claimed it was good for.
 TEST_F(AccessTest, a_sessions_token_stands_for_the_session_alone) {
   const Made session = open_session();

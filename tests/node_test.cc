@@ -1266,6 +1266,37 @@ TEST_F(TwoNodes, a_token_that_one_revokes_is_worth_nothing_at_the_other) {
   EXPECT_TRUE(eventually([&] { return !second.access.identify(presented); }));
 }
 
+// Both look, find nobody, and write: only the row that there is one of decides between them.
+TEST_F(TwoNodes, of_two_first_operators_there_is_one) {
+  for (int round = 0; round < 8; ++round) {
+    url_ = store::new_schema_url();
+    const auto first_store = open(), second_store = open();
+    NodeWorld first(*first_store, clock_, keys_.path()), second(*second_store, clock_, keys_.path());
+    TokenRequest asked;
+    asked.actor_id = "ines";
+    asked.kind = ActorKind::Operator;
+    asked.is_first = true;
+    std::mutex mutex;
+    std::condition_variable told;
+    std::vector<Result<Answer>> answers;
+    for (NodeWorld* world : {&first, &second})
+      world->cases->create_token(by("node", ActorKind::Node), asked, [&](Result<Answer> answer) {
+        const std::lock_guard lock(mutex);
+        answers.push_back(std::move(answer));
+        told.notify_all();
+      });
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(told.wait_for(lock, kPatience, [&] { return answers.size() == 2; }));
+    int made = 0;
+    for (const Result<Answer>& answer : answers) {
+      ASSERT_TRUE(answer) << answer.error().text();
+      if (answer->refused.empty()) ++made;
+      else EXPECT_EQ(answer->refused.front().code, Code::ACCESS_OPERATOR_EXISTS);
+    }
+    EXPECT_EQ(made, 1);
+  }
+}
+
 TEST_F(TwoNodes, events_are_sent_at_least_once_in_order_whoever_sends) {
   Receiver receiver([](std::size_t n) { return n == 7 ? 500u : 200u; });
   const workspace::Config config = with_target(receiver, folder_.path());

@@ -338,18 +338,13 @@ Result<std::unique_ptr<NodeHost>> NodeHost::create(const Given& given) { return 
 
 Result<std::string> NodeHost::create_first_operator(std::string actor) {
   Inside& in = *inside_;
-  const auto tokens = in.cases->all_tokens();
-  if (!tokens) return tl::make_unexpected(tokens.error());
-  // Also one that was revoked: whoever could do without would only have to see to it that there is none.
-  if (std::any_of(tokens->begin(), tokens->end(),
-                  [](const runtime::Token& token) { return token.kind == work::ActorKind::Operator; }))
-    return failure_of(Code::ACCESS_OPERATOR_EXISTS, "making the first operator's token");
   runtime::Mutation by;
   by.caller.actor = {.id = "node", .kind = work::ActorKind::Node};
   runtime::TokenRequest wanted;
   wanted.actor_id = std::move(actor);
   wanted.kind = work::ActorKind::Operator;
   wanted.note = "made by `baton init`";
+  wanted.is_first = true;
   std::promise<Result<runtime::Answer>> promise;
   in.cases->create_token(by, std::move(wanted),
                          [&](Result<runtime::Answer> answer) { promise.set_value(std::move(answer)); });

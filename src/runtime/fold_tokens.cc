@@ -21,6 +21,11 @@ Result<void> fold_token_created(const Event& event, json::Node payload, store::T
   if (!read || !found) return malformed(event, "complete token");
   token.kind = *found;
   if (payload["note"].is_string()) token.note = payload["note"].string();
+  // Two of them would be two of one row, and the second is refused.
+  if (payload["first"].is_true())
+    if (auto counted = transaction.insert(tables::kCounters, {std::string("first_operator"), std::int64_t{1}});
+        !counted)
+      return counted;
   return transaction.insert(tables::kTokens, row_of(token));
 }
 

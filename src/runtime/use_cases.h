@@ -74,6 +74,7 @@ struct TokenRequest {
   std::vector<std::string> names = {};  // UAIX ids it speaks for
   std::optional<Time> expires_at = {};
   std::string note = {};
+  bool is_first = false;  // of the first operator: refused where there is or was one (ACCESS_OPERATOR_EXISTS)
 };
 
 // A webhook delivery whose signature was right, reduced to what rules need.

@@ -73,6 +73,18 @@ std::vector<Diagnostic> check(const TokenRequest& asked, Time now) {
   return out;
 }
 
+// Also one that was revoked: whoever could do without would only have to see to it that there is none.
+Result<bool> has_operator(Unit& unit) {
+  bool exists = false;
+  auto found = unit.find({.table = store::tables::kTokens}, store::Lock::None, [&](const store::Row& row) {
+    const auto token = read_token(row);
+    exists = token && token->kind == ActorKind::Operator;
+    return !exists;
+  });
+  if (!found) return tl::make_unexpected(found.error());
+  return exists;
+}
+
 }  // namespace
 
 void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered done) {
@@ -85,8 +97,15 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
       by,
       [asked = std::move(asked), id, text, secret_sha256 = sha256_hex(secret_text)](Act& act) -> Result<void> {
         if (auto wrong = check(asked, act.now); !wrong.empty()) return act.refuse(std::move(wrong)), Result<void>();
+        if (asked.is_first) {
+          const auto exists = has_operator(act.unit);
+          if (!exists) return tl::make_unexpected(exists.error());
+          if (*exists) return act.refuse(report(Code::ACCESS_OPERATOR_EXISTS, {})), Result<void>();
+        }
         Value payload = Value::object();
         payload.set("token_id", id);
+        // The fold counts it, in a row that there is one of: of two nodes that look at the same moment only one gets through.
+        if (asked.is_first) payload.set("first", true);
         payload.set("actor_id", asked.actor_id);
         payload.set("kind", agent_exit::actor_kind_name(asked.kind));
         payload.set("scopes", texts_value(asked.scopes));
