@@ -227,6 +227,19 @@ def an_empty_passphrase_file_is_a_mistake(place):
     need(not (place.work / ".baton").exists() and not list(place.home.rglob("*.token")), "nothing was made")
 
 
+def a_deep_folder_has_a_node_too(place):
+    deep = place.folder / "/".join(["a-folder-with-a-long-name"] * 6)
+    deep.mkdir(parents=True)
+    store = deep / ".baton"
+    need(len(str(store / "node.sock")) > 107, "longer than a socket's path may be")
+    place.stores.add(store)
+    place.run("init", "--store", str(store))
+    place.run("work", "create", "Deep", "--store", str(store))
+    need("Deep" in place.run("work", "list", "--node", f"unix:{store}/node.sock").out, "by its address")
+    need((store / "node.sock").is_socket(), "where it always is")
+    place.run("stop", "--store", str(store))
+
+
 def asked_for_a_passphrase_twice(place):
     out, status = at_terminal(place, ["init"], [("passphrase", "spring tide\n"), ("once more", "neap tide\n")])
     need(status == 2 and not (place.work / ".baton").exists(), f"two that differ make nothing: {status} {out!r}")
@@ -629,7 +642,7 @@ def the_board_lives(place):
 
 
 STORIES = [init_makes_a_store_once, a_second_store_has_its_own_operator, sealed_with_a_passphrase, an_empty_passphrase_file_is_a_mistake,
-           asked_for_a_passphrase_twice,
+           a_deep_folder_has_a_node_too, asked_for_a_passphrase_twice,
            a_token_file_for_others_is_refused, the_whole_way, what_people_do, the_same_key_gives_the_first_answer,
            tokens_come_and_go, what_is_left_for_the_next, events_are_followed, many_clients_start_one_node, in_this_process,
            what_stands_in_the_way, whoever_is_no_node, by_tcp_with_a_token, the_board_lives]

@@ -2,7 +2,6 @@
 #include "cli/client.h"
 
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,11 +37,6 @@ constexpr std::string_view kUnixScheme = "unix:";
 // baton_s_<session id>_<43 digits>; the digits may be `_` too.
 constexpr std::string_view kSessionTokenPrefix = "baton_s_";
 constexpr std::size_t kSessionSecretDigits = 43;
-
-// What the kernel takes for the path of a unix socket.
-constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;
-constexpr std::string_view kTooLong =
-    "is longer than the path of a socket may be; have the node's socket elsewhere (baton serve --socket)";
 
 std::string session_of_token(std::string_view token) {
   if (!token.starts_with(kSessionTokenPrefix)) return {};
@@ -207,7 +201,9 @@ Result<void> Client::find_node(const NodeOptions& options, Start start) {
     if (node.starts_with(kUnixScheme)) {
       unix_path_ = node.substr(kUnixScheme.size());
       if (unix_path_.empty()) return wrong("names no path");
-      if (unix_path_.size() > kSocketPathMax) return wrong(kTooLong);
+      auto path = SocketPath::of(unix_path_);
+      if (!path) return wrong("cannot be reached: " + path.error().reason);
+      socket_ = std::move(*path);
       return {};
     }
     if (!node.starts_with("http://") && !node.starts_with("https://")) return wrong("has none of the known forms");
@@ -240,8 +236,9 @@ Result<void> Client::find_node(const NodeOptions& options, Start start) {
   serve_.socket = unix_path_;
   serve_.log = (fs::path(serve_.store) / "node.log").string();
   may_start_ = start == Start::IfNone;
-  if (unix_path_.size() > kSocketPathMax)
-    return failure_of(Code::NODE_ADDRESS, kDoing, {{"address", printable(unix_path_, 200)}, {"problem", kTooLong}});
+  auto path = SocketPath::of(unix_path_);
+  if (!path) return failure_of(Code::STORE_NOT_FOUND, kDoing);
+  socket_ = std::move(*path);
   return {};
 }
 
@@ -280,7 +277,7 @@ net::HttpRequest Client::request(std::string_view method, std::string_view path)
   net::HttpRequest out;
   out.method = method;
   out.url = base_ + std::string(path);
-  out.unix_path = unix_path_;
+  out.unix_path = socket_.text();
   out.answer_bytes_max = limits::kNodeAnswerBytesMax;
   if (!token_.empty()) out.headers.push_back({"Authorization", "Bearer " + token_});
   if (!session_token_.empty()) out.headers.push_back({"Baton-Session", session_token_});

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/socket_path.h"
 #include "cli/commands.h"
 #include "cli/nodes.h"
 #include "cli/stores.h"
@@ -106,6 +107,7 @@ class Client {
   bool may_start_ = false, started_ = false;
   ServeOptions serve_;            // of a node that is started, or of this process
   std::string unix_path_, base_;  // "http://localhost", or what --node says, without a slash at the end
+  SocketPath socket_;             // `unix_path_` as the kernel takes it
   std::string token_, session_token_, session_id_, idempotency_key_;
   net::HttpClient http_;
 };

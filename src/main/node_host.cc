@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/limits.h"
+#include "base/socket_path.h"
 #include "base/text.h"
 #include "cli/input.h"
 #include "cli/render.h"
@@ -237,6 +238,7 @@ struct NodeHost::Inside {
   std::unique_ptr<runtime::Access> access;
   std::unique_ptr<runtime::Node> node;
   std::unique_ptr<http_api::Api> api;
+  SocketPath socket_path;  // as the server has it
   std::unique_ptr<net::HttpServer> server;
   std::mutex server_mutex;  // it answers, and is asked for its figures, before `server` is set
   std::string socket;
@@ -369,7 +371,12 @@ Result<void> NodeHost::listen() {
     in.socket = (fs::absolute(in.location.text, ignored) / "node.sock").lexically_normal().string();
   if (in.socket.empty() && in.options.listen.empty())
     return failure(kDoing, "nobody could reach it: name a socket with --socket, or an address with --listen");
-  server.unix_path = in.socket;
+  if (!in.socket.empty()) {
+    auto path = SocketPath::of(in.socket);
+    if (!path) return tl::make_unexpected(path.error());
+    in.socket_path = std::move(*path);
+    server.unix_path = in.socket_path.text();
+  }
 
   const auto tokens = in.cases->all_tokens();
   if (!tokens) return tl::make_unexpected(tokens.error());
