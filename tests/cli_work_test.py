@@ -515,6 +515,53 @@ def what_stands_in_the_way(place):
     place.finish(other)
 
 
+def the_ledger_is_changed_through_the_node(place):
+    place.init()
+    place.run("work", "create", "Something")  # a node runs from here on
+    notes = '{"text":"deployed by hand"}\n{"text":"and again"}\n'
+    lines = place.run("ledger", "append", "--stream", "deploy", "--format", "json", input=notes).lines()
+    need([line["sequence"] for line in lines] == [lines[0]["sequence"], lines[0]["sequence"] + 1], str(lines))
+    entry = place.run("ledger", "show", str(lines[1]["sequence"]), "--format", "json").json()
+    need(entry["hash"] == lines[1]["hash"] and entry["entry"]["payload"] == {"text": "and again"}, str(entry))
+    need(entry["entry"]["actor"] == {"id": "ines", "kind": "operator"}, "by the operator")
+    again = [place.run("ledger", "append", "--stream", "deploy", "--idempotency-key", "k1", "--format", "json", input=notes).lines()
+             for _ in range(2)]
+    need(again[0] == again[1] and again[0] != lines, "the same key gives the first answer again")
+    need("LEDGER_DRAFT" in place.run("ledger", "append", "--stream", "deploy", "--type", "note.Loud", status=1, input=notes).err, "refused")
+
+    need("recorded as entry" in place.run("ledger", "keys", "rotate").out, "rotated")
+    need(place.run("ledger", "keys", "rotate", "--format", "json").json()["receipt"]["sequence"] > 0, "in JSON too")
+    states = [json.loads(line)["state"] for line in place.run("ledger", "keys", "--format", "json").out.splitlines()]
+    need(sorted(states) == ["active", "retired", "retired"], str(states))
+    witness = place.folder / "witness"
+    witness.mkdir()
+    added = place.run("ledger", "seal", "--add-witness", f"folder:{witness}", "--format", "json")
+    need(added.json()["witnesses"] == [{"witness": f"folder:{witness}", "kept": True}], str(added))
+    need(added.json()["seal"].startswith("baton/ledger/") and added.json()["size"] > 0, str(added))
+    plain = place.run("ledger", "seal", "--remove-witness", f"folder:{witness}")
+    need(plain.out.startswith("baton/ledger/") and "none any more" in plain.err, "standard output is the seal alone")
+    need("LEDGER_DRAFT" in place.run("ledger", "seal", "--remove-witness", f"folder:{witness}", status=1).err, "there is none")
+    need("REQUEST_NOT_FOUND" in place.run("ledger", "erase", "0" * 64, "--reason", "x", status=1).err, "no such blob")
+    need("LEDGER_DRAFT" in place.run("ledger", "keys", "retire", "00000000", status=1).err, "no such key")
+
+    # Not without the operator's token, whoever owns the files.
+    agent = {"BATON_TOKEN": place.token("eager")}
+    for words in (["append", "--stream", "a"], ["keys", "rotate"], ["keys", "retire", "0"], ["erase", "0" * 64, "--reason", "x"],
+                  ["seal", "--add-witness", f"folder:{witness}"]):
+        need("ACCESS_KIND" in place.run("ledger", *words, status=1, input='{"a":1}', **agent).err, str(words))
+    nobody = {"HOME": str(place.folder), "BATON_KEYS": str(place.home / ".config/baton/keys")}
+    need("ACCESS_KIND" in place.run("ledger", "keys", "rotate", status=1, **nobody).err, "nor as whoever has none")
+    place.run("ledger", "verify", "--rebuild")
+    place.stop()
+    need("ACCESS_KIND" in place.run("ledger", "keys", "rotate", status=1, BATON_IN_PROCESS="1", **nobody).err, "nor without a node")
+    place.run("ledger", "keys", "rotate", BATON_IN_PROCESS="1")
+
+    # A ledger by itself has no operator to ask for.
+    alone = str(place.work / "alone")
+    place.run("ledger", "append", "--store", alone, "--stream", "a", input='{"a":1}')
+    need(place.run("ledger", "keys", "rotate", "--store", alone, "--format", "json").json()["receipt"]["sequence"] == 3, "directly")
+
+
 def whoever_is_no_node(place):
     class Web(http.server.BaseHTTPRequestHandler):
         seen = []
@@ -642,7 +689,7 @@ def the_board_lives(place):
 
 
 STORIES = [init_makes_a_store_once, a_second_store_has_its_own_operator, sealed_with_a_passphrase, an_empty_passphrase_file_is_a_mistake,
-           a_deep_folder_has_a_node_too, asked_for_a_passphrase_twice,
+           a_deep_folder_has_a_node_too, the_ledger_is_changed_through_the_node, asked_for_a_passphrase_twice,
            a_token_file_for_others_is_refused, the_whole_way, what_people_do, the_same_key_gives_the_first_answer,
            tokens_come_and_go, what_is_left_for_the_next, events_are_followed, many_clients_start_one_node, in_this_process,
            what_stands_in_the_way, whoever_is_no_node, by_tcp_with_a_token, the_board_lives]

@@ -581,6 +581,28 @@ TEST(HttpApi, OperatorsRoutesAnswerWhatTheDocumentSays) {
   EXPECT_TRUE(
       eventually([&] { return served.ask("GET", "/v1/work", "", text_of(made["token"]), Door::Tcp).status() == 401; }));
 
+  const Got notes =
+      served.ask("POST", "/v1/ledger/notes?stream=deploy&type=note.deploy", "{\"a\":1}\n\n{\"b\":2}\n", olga);
+  expect(notes, 201, "post", "/v1/ledger/notes");
+  EXPECT_EQ(notes["entries"].size(), 2u);
+  EXPECT_EQ(text_of(notes["entries"].element(0)["hash"]), text_of(notes["receipt"]["hash"]));
+  EXPECT_NE(text_of(notes["entries"].element(1)["hash"]), text_of(notes["receipt"]["hash"]));
+  expect_problem(served.ask("POST", "/v1/ledger/notes?stream=a", "[1]", olga), 422, "LEDGER_DRAFT");
+  expect_problem(served.ask("POST", "/v1/ledger/notes", "{}", olga), 400, "REQUEST_QUERY");
+  expect_problem(served.ask("POST", "/v1/ledger/notes?stream=a&type=work.claimed", "{}", olga), 422, "LEDGER_DRAFT");
+  expect(served.ask("POST", "/v1/ledger/keys/rotate", "", olga), 200, "post", "/v1/ledger/keys/rotate");
+  // What is done each time it is asked for takes no key that would promise otherwise.
+  expect_problem(served.ask("POST", "/v1/ledger/keys/rotate", "", olga, Door::Socket, {{"Idempotency-Key", "key"}}),
+                 400, "REQUEST_HEADER");
+  const std::string witness = R"({"witness":"folder:)" + served.folder().string() + "\"}";
+  expect(served.ask("POST", "/v1/ledger/witnesses", witness, olga), 200, "post", "/v1/ledger/witnesses");
+  expect(served.ask("POST", "/v1/ledger/witnesses/remove", witness, olga), 200, "post", "/v1/ledger/witnesses/remove");
+  expect(served.ask("POST", "/v1/ledger/keys/admit", R"({"key":"k","signature":"s"})", olga), 422, "post",
+         "/v1/ledger/keys/admit");
+  expect(served.ask("POST", "/v1/ledger/keys/00000000/retire", "", olga), 422, "post", "/v1/ledger/keys/{id}/retire");
+  expect(served.ask("POST", "/v1/ledger/blobs/" + std::string(64, '0') + "/erase", R"({"reason":"x"})", olga), 404,
+         "post", "/v1/ledger/blobs/{sha256}/erase");
+
   EXPECT_FALSE(served.stopped);
   expect_problem(served.ask("POST", "/v1/stop", ""), 403, "ACCESS_KIND");
   EXPECT_FALSE(served.stopped);

@@ -18,7 +18,9 @@
 #include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "runtime/ledger.h"
+#include "runtime/work_rows.h"
 #include "secrets/detector.h"
+#include "store/tables.h"
 #include "workspace/config.h"
 
 namespace baton::cli {
@@ -176,6 +178,22 @@ std::string ledger_origin(World& world, const std::string& location) {
   return origin && *origin ? **origin : std::string();
 }
 
+Result<bool> has_operator(World& world, const std::string& location) {
+  const auto store = world.stores.open(location, Stores::Access::Read);
+  if (!store && store.error().code == info(Code::STORE_NOT_FOUND).name) return false;
+  if (!store) return tl::make_unexpected(store.error());
+  const auto reader = (*store)->reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  bool found = false;
+  const auto read = (*reader)->find({.table = store::tables::kTokens}, [&](const store::Row& row) {
+    const auto token = runtime::read_token(row);
+    found = token && token->kind == work::ActorKind::Operator;
+    return !found;
+  });
+  if (!read) return tl::make_unexpected(read.error());
+  return found;
+}
+
 // --- finding ---------------------------------------------------------------------------------------------------------
 
 Result<Client> Client::open(World& world, const NodeOptions& options, Presents presents, Start start) {
@@ -295,6 +313,14 @@ Result<Answer> Client::post(std::string_view path, const json::Value& body, mill
   return ask(out);
 }
 
+Result<Answer> Client::post_once(std::string_view path, const json::Value& body) {
+  net::HttpRequest out = request("POST", path);
+  out.body = json::write(body);
+  out.content_type = "application/json";
+  out.timeout = std::chrono::seconds(60);
+  return ask(out);
+}
+
 Result<Answer> Client::post_text(std::string_view path, std::string text) {
   net::HttpRequest out = request("POST", path);
   out.body = std::move(text);
@@ -329,6 +355,10 @@ Result<net::HttpAnswer> Client::send(const net::HttpRequest& request) {
   if (!unix_path_.empty() && ::lstat(unix_path_.c_str(), &status) == 0 && status.st_uid != ::geteuid() &&
       status.st_uid != 0 && ::geteuid() != 0)
     return failure_of(Code::ACCESS_USER, "asking the node");
+  // Asking again is safe: a question changes nothing, and a change carries its key. Without one it is asked once.
+  const bool again_is_safe =
+      request.method == "GET" || std::any_of(request.headers.begin(), request.headers.end(),
+                                             [](const net::Header& one) { return one.name == "Idempotency-Key"; });
   for (int attempt = 1;; ++attempt) {
     auto answer = http_.send(request);
     if (answer) return answer;
@@ -342,13 +372,13 @@ Result<net::HttpAnswer> Client::send(const net::HttpRequest& request) {
         std::this_thread::sleep_for(pause);
         answer = http_.send(request);
         if (answer || answer.error().code == "HTTP_TIMEOUT") return answer;
+        if (!again_is_safe && answer.error().code != "NODE_UNREACHABLE") return answer;
       }
       const std::string line = last_line(serve_.log);
       return failure_of(Code::NODE_START, "asking the node",
                         {{"store", serve_.store}, {"problem", line.empty() ? "" : ": " + secrets::redact(line)}});
     }
-    // Asking again is safe: a question changes nothing, and a change carries its key.
-    if (attempt == kTries || answer.error().code == "HTTP_TIMEOUT") return answer;
+    if (!again_is_safe || attempt == kTries || answer.error().code == "HTTP_TIMEOUT") return answer;
     std::this_thread::sleep_for(milliseconds(50 * attempt));
   }
 }

@@ -76,6 +76,8 @@ class Client {
   Result<Answer> post(std::string_view path, const json::Value& body,
                       std::chrono::milliseconds timeout = std::chrono::seconds(30));
   Result<Answer> post_text(std::string_view path, std::string text);  // as it is, whatever it is
+  // What is done each time it is asked for: without a key, and never asked for again after a lost connection.
+  Result<Answer> post_once(std::string_view path, const json::Value& body);
 
   // A stream of events, in pieces as they come, until `take` says false or it ends; net/sse.h reads them. Starts no
   // node: ask something first. `last_event_id` may be empty.
@@ -137,6 +139,10 @@ Span span_option(World& world, std::string_view option, const std::string& text)
 
 // The origin of the ledger in a store; empty when there is none, or it cannot be told.
 std::string ledger_origin(World& world, const std::string& location);
+
+// Does the store have an operator, whom a node would ask for? Read from the store itself: a node may run there. False where there
+// is no store.
+Result<bool> has_operator(World& world, const std::string& location);
 
 // The text of a member that should be one; what it is instead, as JSON; empty when there is none.
 std::string text_of(json::Node node);

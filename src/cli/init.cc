@@ -171,21 +171,6 @@ void print_made(World& world, const Arguments& arguments, const Made& made) {
   world.print(out);
 }
 
-// Read from the store itself: a node may run there.
-bool has_operator(World& world, const std::string& location) {
-  const auto store = world.stores.open(location, Stores::Access::Read);
-  if (!store) return false;
-  const auto reader = (*store)->reader();
-  if (!reader) return false;
-  bool found = false;
-  const auto read = (*reader)->find({.table = store::tables::kTokens}, [&](const store::Row& row) {
-    const auto token = runtime::read_token(row);
-    found = token && token->kind == work::ActorKind::Operator;
-    return !found;
-  });
-  return read && found;
-}
-
 int already_there(World& world, const Arguments& arguments, const std::string& store) {
   world.flush();
   const std::string origin = ledger_origin(world, store);
@@ -222,7 +207,7 @@ int init(World& world, const Arguments& arguments) {
   made.folder = location.kind == LocationKind::Folder;
   made.store = made.folder ? fs::absolute(location.text, ignored).lexically_normal().string() : location.text;
   made.actor = arguments.actor.empty() ? operator_of(world).id : arguments.actor;
-  if (has_operator(world, made.store)) return already_there(world, arguments, made.store);
+  if (has_operator(world, made.store).value_or(false)) return already_there(world, arguments, made.store);
 
   // Everything that can be refused is refused before anything is made.
   auto passphrase = new_passphrase(world, arguments);

@@ -4,11 +4,15 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "cli/client.h"
 #include "cli/input.h"
 #include "cli/ledger.h"
 #include "cli/stores.h"
+#include "cli/work.h"
+#include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "ledger/note.h"
+#include "runtime/notes.h"
 #include "runtime/witness.h"
 #include "store/tables.h"
 
@@ -17,65 +21,113 @@ namespace {
 
 namespace tables = store::tables;
 
-// "recorded as entry 12"
-std::string recorded(const runtime::Acknowledgement& acknowledgement) {
-  return "recorded as entry " + std::to_string(acknowledgement.entries.back().sequence);
+// --- by whom ------------------------------------------------------------------------------------------------------------
+
+// A store with an operator is changed through its node, which asks for the operator's token and goes on writing meanwhile. One
+// without has nobody to ask: a ledger by itself, as `baton ledger append` makes it.
+Result<bool> goes_through_a_node(World& world, const NodeOptions& options) {
+  if (!options.node.empty() || !world.environment("BATON_NODE").value_or("").empty()) return true;
+  const Location location = locate_store(world, options.store.store);
+  if (location.kind == LocationKind::ExportedFile) return false;  // opening it to write says why not
+  return has_operator(world, location.text);
+}
+
+// What the ledger does not take is an answer; that it could not be asked is none.
+int not_recorded(World& world, const Failure& failure) {
+  const bool refused = failure.code == info(Code::LEDGER_DRAFT).name ||
+                       failure.code == info(Code::LEDGER_SECRET).name ||
+                       failure.code == info(Code::LEDGER_TOO_LARGE).name;
+  could_not(world, failure);
+  return refused ? kNo : kCouldNot;
+}
+
+// One change of the ledger: by the node, or in this process.
+struct Change {
+  std::string path;  // of the node
+  json::Value body = json::Value::object();
+  std::function<Result<runtime::Acknowledgement>(runtime::Ledger&)> directly;
+  std::string what;     // "the key was rotated"
+  bool beside = false;  // something else is what the command answers: said on standard error, and not in JSON
+};
+
+int change(World& world, const NodeOptions& options, const Change& change) {
+  const auto by_node = goes_through_a_node(world, options);
+  if (!by_node) return could_not(world, by_node.error());
+  if (*by_node) {
+    auto client = Client::open(world, options, Presents::Operator);
+    if (!client) return could_not(world, client.error());
+    const auto answer = client->post_once(change.path, change.body);
+    if (change.beside && answer && answer->ok())
+      return world.print_error(change.what + receipt_text(answer->root()) + "\n"), kYes;
+    return tell(world, options, answer, [&](json::Node root) { world.print(change.what + receipt_text(root) + "\n"); });
+  }
+  const auto open = open_to_write(world, options.store, false);
+  if (!open) return could_not(world, open.error());
+  const auto done = change.directly(*open->ledger);
+  if (!done) return not_recorded(world, done.error());
+  const auto& entry = done->entries.back();
+  const std::string said = change.what + ", recorded as entry " + std::to_string(entry.sequence) + "\n";
+  if (change.beside) return world.print_error(said), kYes;
+  if (!options.json()) return world.print(said), kYes;
+  json::Value out = json::Value::object(), receipt = json::Value::object();
+  receipt.set("sequence", entry.sequence);
+  receipt.set("hash", hex(entry.hash));
+  out.set("receipt", std::move(receipt));
+  world.print(json::write(out) + "\n");
+  return kYes;
 }
 
 // --- append -------------------------------------------------------------------------------------------------------------
 
 struct AppendArguments {
-  StoreOptions store;
-  std::string stream, type = "note", file = "-", format = "human";
+  NodeOptions node;
+  std::string stream, type = "note", file = "-";
 };
 
-// Notes only: every other type is recorded by the use case that does what it says.
-bool is_note(std::string_view type) { return type == "note" || type.starts_with("note."); }
+void print_entry(World& world, const AppendArguments& arguments, std::uint64_t sequence, std::string_view hash) {
+  if (!arguments.node.json()) return world.print("entry " + std::to_string(sequence) + "  " + std::string(hash) + "\n");
+  json::Value out = json::Value::object();
+  out.set("sequence", sequence);
+  out.set("hash", hash);
+  world.print(json::write(out) + "\n");
+}
+
+int append_by_node(World& world, const AppendArguments& arguments, std::string text) {
+  auto client = Client::open(world, arguments.node, Presents::Operator);
+  if (!client) return could_not(world, client.error());
+  const auto answer = client->post_text(
+      "/v1/ledger/notes?stream=" + url_part(arguments.stream) + "&type=" + url_part(arguments.type), std::move(text));
+  if (!answer) return could_not(world, answer.error());
+  if (!answer->ok()) return refused(world, arguments.node, *answer);
+  for (const json::Node entry : (*answer)["entries"].elements()) {
+    if (arguments.node.json()) world.print(json::write(entry) + "\n");
+    else world.print("entry " + text_of(entry["sequence"]) + "  " + text_of(entry["hash"]) + "\n");
+  }
+  return kYes;
+}
 
 int append(World& world, const AppendArguments& arguments) {
-  if (!is_note(arguments.type))
+  if (!runtime::is_note(arguments.type))
     return could_not(
         world, "--type takes `note` or a type that begins with `note.`: all others are recorded by what does them");
-  const auto text = read_document(world, arguments.file, limits::kCliDocumentBytesMax);
+  auto text = read_document(world, arguments.file, limits::kCliDocumentBytesMax);
   if (!text) return could_not(world, text.error());
   // Everything is read and understood before anything is recorded.
-  std::vector<runtime::Happening> happenings;
-  std::size_t number = 0;
-  for (const std::string_view line : split(*text, '\n')) {
-    ++number;
-    if (is_blank_text(line)) continue;
-    const auto document = json::parse(line, {.depth_max = limits::kLedgerPayloadDepthMax});
-    if (!document || !document->root().is_object())
-      return could_not(world, source_name(arguments.file) + " line " + std::to_string(number) +
-                                  (document ? " is no JSON object" : ": " + document.error().what) +
-                                  "; nothing was recorded");
-    happenings.push_back({arguments.stream, arguments.type, operator_of(world), json::Value::copy(document->root())});
-  }
-  if (happenings.empty())
-    return could_not(world, source_name(arguments.file) + " holds no JSON object; nothing was recorded");
-  const auto open = open_to_write(world, arguments.store, true);
+  const auto notes = runtime::read_notes(*text);
+  if (!notes) return could_not(world, source_name(arguments.file) + " " + notes.error().reason);
+  const auto by_node = goes_through_a_node(world, arguments.node);
+  if (!by_node) return could_not(world, by_node.error());
+  if (*by_node) return append_by_node(world, arguments, std::move(*text));
+  const auto open = open_to_write(world, arguments.node.store, true);
   if (!open) return could_not(world, open.error());
   const auto done = open->ledger->writer().run([&](runtime::Unit& unit) -> Result<void> {
-    for (const runtime::Happening& happening : happenings)
-      if (auto appended = unit.append(happening); !appended) return appended;
+    for (const json::Value& note : *notes)
+      if (auto appended = unit.append({arguments.stream, arguments.type, operator_of(world), note}); !appended)
+        return appended;
     return {};
   });
-  if (!done) {
-    // What the ledger does not take is an answer; that it could not be asked is none.
-    const bool refused = done.error().code.starts_with("LEDGER_");
-    could_not(world, done.error());
-    return refused ? kNo : kCouldNot;
-  }
-  for (const auto& entry : done->entries) {
-    if (arguments.format == "json") {
-      json::Value out = json::Value::object();
-      out.set("sequence", entry.sequence);
-      out.set("hash", hex(entry.hash));
-      world.print(json::write(out) + "\n");
-    } else {
-      world.print("entry " + std::to_string(entry.sequence) + "  " + hex(entry.hash) + "\n");
-    }
-  }
+  if (!done) return not_recorded(world, done.error());
+  for (const auto& entry : done->entries) print_entry(world, arguments, entry.sequence, hex(entry.hash));
   world.flush();  // it is recorded, whatever the witnesses take their time for
   for (const std::string& trouble : open->ledger->settle_witnesses()) world.print_error("warning: " + trouble + "\n");
   return kYes;
@@ -84,61 +136,72 @@ int append(World& world, const AppendArguments& arguments) {
 // --- seal ---------------------------------------------------------------------------------------------------------------
 
 struct SealArguments {
-  StoreOptions store;
+  NodeOptions node;
   std::vector<std::string> add, remove;
-  std::string out;
 };
 
+int change_witness(World& world, const SealArguments& arguments, const std::string& witness, bool add) {
+  Change wanted{.path = add ? "/v1/ledger/witnesses" : "/v1/ledger/witnesses/remove",
+                .directly =
+                    [&](runtime::Ledger& ledger) {
+                      return add ? ledger.add_witness(operator_of(world), witness)
+                                 : ledger.remove_witness(operator_of(world), witness);
+                    },
+                .what = "the witness " + printable(witness, 200) + (add ? "" : " is none any more"),
+                .beside = true};
+  wanted.body.set("witness", witness);
+  return change(world, arguments.node, wanted);
+}
+
 int seal(World& world, const SealArguments& arguments) {
-  if (!arguments.add.empty() || !arguments.remove.empty()) {
-    const auto open = open_to_write(world, arguments.store, false);
-    if (!open) return could_not(world, open.error());
-    for (const std::string& witness : arguments.add) {
-      const auto done = open->ledger->add_witness(operator_of(world), witness);
-      if (!done) return could_not(world, done.error());
-      world.print_error("the witness " + printable(witness, 200) + ": " + recorded(*done) + "\n");
-    }
-    for (const std::string& witness : arguments.remove) {
-      const auto done = open->ledger->remove_witness(operator_of(world), witness);
-      if (!done) return could_not(world, done.error());
-      world.print_error("the witness " + printable(witness, 200) + " is none any more: " + recorded(*done) + "\n");
-    }
-  }
-  const auto store = open_to_read(world, arguments.store.store);
+  for (const bool add : {true, false})
+    for (const std::string& witness : add ? arguments.add : arguments.remove)
+      if (const int status = change_witness(world, arguments, witness, add); status != kYes) return status;
+  const auto store = open_to_read(world, arguments.node.store.store);
   if (!store) return could_not(world, store.error());
   const auto reader = (*store)->reader();
   if (!reader) return could_not(world, reader.error());
   const auto newest = (*reader)->newest_seal();
   if (!newest) return could_not(world, newest.error());
   if (!*newest) return could_not(world, "the ledger is empty: there is no seal yet"), kNo;
-  world.print((*newest)->note);
-  // A file says what it likes about witnesses; only a ledger of one's own is brought anywhere.
-  if (locate_store(world, arguments.store.store).kind == LocationKind::ExportedFile) return kYes;
+  json::Value told = json::Value::object(), kept_at = json::Value::array();
+  told.set("size", (*newest)->size);
+  told.set("seal", (*newest)->note);
+  if (!arguments.node.json()) world.print((*newest)->note);
   int status = kYes;
   std::vector<std::string> witnesses;
-  const auto read = (*reader)->find({.table = tables::kLedgerWitnesses}, [&](const store::Row& row) {
-    witnesses.push_back(std::get<std::string>(row[0]));
-    return true;
-  });
-  if (!read) return could_not(world, read.error());
-  for (const std::string& witness : witnesses) {
-    if (const auto kept = runtime::keep_seal(witness, (*newest)->note); kept)
-      world.print_error("kept at " + printable(witness, 200) + "\n");
-    else status = could_not(world, kept.error()), status = kNo;
+  // A file says what it likes about witnesses; only a ledger of one's own is brought anywhere.
+  if (locate_store(world, arguments.node.store.store).kind != LocationKind::ExportedFile) {
+    const auto read = (*reader)->find({.table = tables::kLedgerWitnesses}, [&](const store::Row& row) {
+      witnesses.push_back(std::get<std::string>(row[0]));
+      return true;
+    });
+    if (!read) return could_not(world, read.error());
   }
+  for (const std::string& witness : witnesses) {
+    const auto kept = runtime::keep_seal(witness, (*newest)->note);
+    json::Value one = json::Value::object();
+    one.set("witness", witness);
+    one.set("kept", kept.has_value());
+    kept_at.push(std::move(one));
+    if (!kept) could_not(world, kept.error()), status = kNo;
+    else if (!arguments.node.json()) world.print_error("kept at " + printable(witness, 200) + "\n");
+  }
+  told.set("witnesses", std::move(kept_at));
+  if (arguments.node.json()) world.print(json::write(told) + "\n");
   return status;
 }
 
 // --- keys ---------------------------------------------------------------------------------------------------------------
 
 struct KeysArguments {
-  StoreOptions store;
+  NodeOptions node;
   bool pem = false;
-  std::string format = "human", file = "-", key_id;
+  std::string file = "-", key_id;
 };
 
 int list_keys(World& world, const KeysArguments& arguments, bool only_public) {
-  const auto store = open_to_read(world, arguments.store.store);
+  const auto store = open_to_read(world, arguments.node.store.store);
   if (!store) return could_not(world, store.error());
   const auto reader = (*store)->reader();
   if (!reader) return could_not(world, reader.error());
@@ -152,7 +215,7 @@ int list_keys(World& world, const KeysArguments& arguments, bool only_public) {
     ++count;
     if (only_public) {
       out += arguments.pem ? key->pem() : text + "\n";
-    } else if (arguments.format == "json") {
+    } else if (arguments.node.json()) {
       json::Value line = json::Value::object();
       line.set("key_id", id);
       line.set("state", state);
@@ -171,17 +234,15 @@ int list_keys(World& world, const KeysArguments& arguments, bool only_public) {
 }
 
 int rotate(World& world, const KeysArguments& arguments) {
-  const auto open = open_to_write(world, arguments.store, false);
-  if (!open) return could_not(world, open.error());
-  const auto done = open->ledger->rotate_key(operator_of(world));
-  if (!done) return could_not(world, done.error());
-  world.print("the key was rotated: " + recorded(*done) + "\n");
-  return kYes;
+  return change(world, arguments.node,
+                {.path = "/v1/ledger/keys/rotate",
+                 .directly = [&](runtime::Ledger& ledger) { return ledger.rotate_key(operator_of(world)); },
+                 .what = "the key was rotated"});
 }
 
 int request(World& world, const KeysArguments& arguments) {
-  const Location location = locate_store(world, arguments.store.store);
-  const auto place = ledger_place(world, arguments.store);
+  const Location location = locate_store(world, arguments.node.store.store);
+  const auto place = ledger_place(world, arguments.node.store);
   if (!place) return could_not(world, place.error());
   const auto store = world.stores.open(location.text, Stores::Access::Read);
   if (!store) return could_not(world, store.error());
@@ -194,37 +255,42 @@ int request(World& world, const KeysArguments& arguments) {
 int admit(World& world, const KeysArguments& arguments) {
   const auto text = read_document(world, arguments.file, limits::kWitnessNoteBytesMax);
   if (!text) return could_not(world, text.error());
-  const auto open = open_to_write(world, arguments.store, false);
-  if (!open) return could_not(world, open.error());
-  const auto done = open->ledger->admit_key(operator_of(world), trim(*text));
-  if (!done) return could_not(world, done.error());
-  world.print("the key was admitted: " + recorded(*done) + "\n");
-  return kYes;
+  const auto document = json::parse(trim(*text));
+  if (!document || !document->root().is_object())
+    return could_not(world,
+                     source_name(arguments.file) + " is no admission request: an object with `key` and `signature`"),
+           kNo;
+  return change(world, arguments.node,
+                {.path = "/v1/ledger/keys/admit",
+                 .body = json::Value::copy(document->root()),
+                 .directly = [&](runtime::Ledger& ledger) { return ledger.admit_key(operator_of(world), trim(*text)); },
+                 .what = "the key was admitted"});
 }
 
 int retire(World& world, const KeysArguments& arguments) {
-  const auto open = open_to_write(world, arguments.store, false);
-  if (!open) return could_not(world, open.error());
-  const auto done = open->ledger->retire_key(operator_of(world), arguments.key_id);
-  if (!done) return could_not(world, done.error());
-  world.print("the key was retired: " + recorded(*done) + "\n");
-  return kYes;
+  return change(
+      world, arguments.node,
+      {.path = "/v1/ledger/keys/" + url_part(arguments.key_id) + "/retire",
+       .directly = [&](runtime::Ledger& ledger) { return ledger.retire_key(operator_of(world), arguments.key_id); },
+       .what = "the key was retired"});
 }
 
 // --- erase --------------------------------------------------------------------------------------------------------------
 
 struct EraseArguments {
-  StoreOptions store;
+  NodeOptions node;
   std::string sha256, reason;
 };
 
 int erase(World& world, const EraseArguments& arguments) {
-  const auto open = open_to_write(world, arguments.store, false);
-  if (!open) return could_not(world, open.error());
-  const auto done = open->ledger->erase_blob(operator_of(world), arguments.sha256, arguments.reason);
-  if (!done) return could_not(world, done.error());
-  world.print("the blob's content is gone: " + recorded(*done) + "\n");
-  return kYes;
+  Change wanted{.path = "/v1/ledger/blobs/" + url_part(arguments.sha256) + "/erase",
+                .directly =
+                    [&](runtime::Ledger& ledger) {
+                      return ledger.erase_blob(operator_of(world), arguments.sha256, arguments.reason);
+                    },
+                .what = "the blob's content is gone"};
+  wanted.body.set("reason", arguments.reason);
+  return change(world, arguments.node, wanted);
 }
 
 }  // namespace
@@ -235,14 +301,13 @@ void add_ledger_append(CLI::App& ledger, Action& chosen) {
   command->add_option("FILE", arguments->file, "JSON lines; - or none reads standard input");
   command->add_option("--stream", arguments->stream, "What the notes are about, such as work/W-12")->required();
   command->add_option("--type", arguments->type, "note, or note.WORD")->capture_default_str();
-  add_store_options(*command, arguments->store, true);
-  command->add_option("--format", arguments->format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
-      ->capture_default_str();
-  examples(*command,
-           "  echo '{\"text\":\"deployed by hand\"}' | baton ledger append --stream deploy\n"
-           "\nMakes the store and its keys when there are none. Secrets are taken out before anything is recorded.\n"
-           "Exit status: 0 recorded, 1 refused (nothing was recorded), 2 could not.");
+  add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
+  examples(
+      *command,
+      "  echo '{\"text\":\"deployed by hand\"}' | baton ledger append --stream deploy\n"
+      "\nA store with an operator is changed through its node, and takes the operator's token. Where there is none,\n"
+      "makes the store and its keys. Secrets are taken out before anything is recorded.\n"
+      "Exit status: 0 recorded, 1 refused (nothing was recorded), 2 could not.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return append(world, *arguments); }; });
 }
 
@@ -250,14 +315,15 @@ void add_ledger_seal(CLI::App& ledger, Action& chosen) {
   auto arguments = std::make_shared<SealArguments>();
   CLI::App* command =
       ledger.add_subcommand("seal", "The newest seal, a signed checkpoint; also brings it to the ledger's witnesses");
-  add_store_options(*command, arguments->store, true);
+  add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
   command
       ->add_option("--add-witness", arguments->add, "Keep seals there from now on: folder:/path, git:/path, https://…")
       ->allow_extra_args(false);
   command->add_option("--remove-witness", arguments->remove, "No longer")->allow_extra_args(false);
   examples(*command,
            "  baton ledger seal > checkpoint.txt\n  baton ledger seal --add-witness folder:/mnt/elsewhere/baton\n"
-           "\nExit status: 0 printed and kept by every witness, 1 not kept somewhere or nothing to seal, 2 could not.");
+           "\nExit status: 0 printed and kept by every witness, 1 not kept somewhere, refused or nothing to seal, 2 "
+           "could not.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return seal(world, *arguments); }; });
 }
 
@@ -266,16 +332,14 @@ void add_ledger_keys(CLI::App& ledger, Action& chosen) {
   CLI::App* command =
       ledger.add_subcommand("keys", "The keys that seal the ledger: list, export, rotate, admit, retire");
   command->require_subcommand(0, 1);
-  add_store_options(*command, arguments->store, true);
-  command->add_option("--format", arguments->format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
-      ->capture_default_str();
+  add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
   examples(*command,
            "  baton ledger keys                          all keys, also retired ones\n"
            "  baton ledger keys export > ledger.pub      the public key that verify and receipts are checked with\n"
            "  baton ledger keys rotate                   a new key takes the old one's place\n"
            "  baton ledger keys request > node2.json     on a new machine: ask for admission\n"
-           "  baton ledger keys admit node2.json         on a machine whose key is admitted");
+           "  baton ledger keys admit node2.json         on a machine whose key is admitted\n"
+           "\nExit status: 0 done, 1 refused or no keys, 2 could not.");
   command->fallthrough();
   command->callback([arguments, &chosen, command] {
     if (command->get_subcommands().empty())
@@ -306,8 +370,10 @@ void add_ledger_erase(CLI::App& ledger, Action& chosen) {
   CLI::App* command = ledger.add_subcommand("erase", "Erase the content of a blob; the chain stays whole and says so");
   command->add_option("SHA256", arguments->sha256, "The blob, as entries refer to it")->required();
   command->add_option("--reason", arguments->reason, "Why; recorded")->required();
-  add_store_options(*command, arguments->store, true);
-  examples(*command, "  baton ledger erase 9f86d081… --reason 'request of the person it is about'");
+  add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
+  examples(*command,
+           "  baton ledger erase 9f86d081… --reason 'request of the person it is about'\n"
+           "\nExit status: 0 erased, 1 refused, 2 could not.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return erase(world, *arguments); }; });
 }
 

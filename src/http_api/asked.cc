@@ -163,7 +163,11 @@ std::vector<Diagnostic> Asked::check_headers() {
       faults.push_back(report(Code::REQUEST_HEADER, {}, {{"header", name}, {"problem", "is there twice"}}));
   }
   const auto key = request().header("Idempotency-Key");
-  if (key && route_->is_mutation() && !is_idempotency_key(*key))
+  if (key && route_->is_mutation() && !route_->replays)
+    faults.push_back(
+        report(Code::REQUEST_HEADER, {},
+               {{"header", "Idempotency-Key"}, {"problem", "is not for this: it is done each time it is asked for"}}));
+  if (key && route_->takes_key() && !is_idempotency_key(*key))
     faults.push_back(report(Code::REQUEST_HEADER, {},
                             {{"header", "Idempotency-Key"}, {"problem", "is not 1 to 128 visible ASCII characters"}}));
   return faults;

@@ -32,6 +32,15 @@ void list_context(const AskedPtr& asked);
 void show_context(const AskedPtr& asked);
 void context_history(const AskedPtr& asked);
 
+// ledger_handlers.cc
+void append_notes(const AskedPtr& asked);
+void rotate_key(const AskedPtr& asked);
+void admit_key(const AskedPtr& asked);
+void retire_key(const AskedPtr& asked);
+void add_witness(const AskedPtr& asked);
+void remove_witness(const AskedPtr& asked);
+void erase_blob(const AskedPtr& asked);
+
 // node_handlers.cc
 void follow_events(const AskedPtr& asked);
 void create_token(const AskedPtr& asked);

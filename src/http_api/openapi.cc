@@ -45,7 +45,7 @@ Value parameters_of(const Route& route) {
     parameter.set("schema", std::move(schema));
     out.push(std::move(parameter));
   }
-  if (route.is_mutation() && route.door != Door::Open) out.push(reference("parameters", "IdempotencyKey"));
+  if (route.takes_key() && route.door != Door::Open) out.push(reference("parameters", "IdempotencyKey"));
   if (route.name == "follow_events") out.push(reference("parameters", "LastEventId"));
   if (route.name == "take_github_webhook")
     for (const char* name : {"X-Hub-Signature-256", "X-GitHub-Event", "X-GitHub-Delivery"})
@@ -71,8 +71,8 @@ Value response_of(const Route& route, const Reply& reply) {
   Value out = object({{"description", reply.says},
                       {"content", object({{reply.content_type, object({{"schema", std::move(schema)}})}})}});
   if (route.is_mutation() && route.door != Door::Open) {
-    Value headers = object({{"Baton-Sequence", reference("headers", "BatonSequence")},
-                            {"Idempotency-Replayed", reference("headers", "IdempotencyReplayed")}});
+    Value headers = object({{"Baton-Sequence", reference("headers", "BatonSequence")}});
+    if (route.takes_key()) headers.set("Idempotency-Replayed", reference("headers", "IdempotencyReplayed"));
     if (reply.status == 201 && route.name == "create_work") headers.set("Location", reference("headers", "Location"));
     out.set("headers", std::move(headers));
   }

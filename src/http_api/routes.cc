@@ -76,6 +76,7 @@ std::vector<std::string_view> conclusions() {
 
 const std::vector<Reply> kWork = {{200, "WorkAnswer", "The item."}};
 const std::vector<Reply> kClaimed = {{200, "Claim", "What was claimed, or nothing."}};
+const std::vector<Reply> kRecorded = {{200, "Recorded", "It is done, and recorded."}};
 const std::vector<Reply> kHandedOver = {{200, "HandoffAnswer", "It was accepted."}};
 
 std::vector<Route> work_routes() {
@@ -197,6 +198,43 @@ std::vector<Route> context_and_event_routes() {
   };
 }
 
+constexpr bool kDoneEachTime = false;  // keys and files outside the store take part, which no answer could be kept with
+
+std::vector<Route> ledger_routes() {
+  return {
+      {"POST", "/v1/ledger/notes", "append_notes", "Records notes: one JSON object a line, all or none",
+       Door::Action, Action::Ledger, {text("stream", 256, "what they are about"),
+                                      text("type", 256, "`note`, which is the default, or begins with `note.`")},
+       Takes::Text, {},
+       {{201, "NotesRecorded", "They are recorded."}}, handlers::append_notes},
+      {"POST", "/v1/ledger/keys/rotate", "rotate_key", "Makes a new key for this node; the entry is signed by both",
+       Door::Action, Action::Ledger, {},
+       Takes::Json, {},
+       kRecorded, handlers::rotate_key, kDoneEachTime},
+      {"POST", "/v1/ledger/keys/admit", "admit_key", "Admits the key of another node",
+       Door::Action, Action::Ledger, {},
+       Takes::Json, {needed(text("key", 1000, "as `baton ledger keys request` gives it")),
+                     needed(text("signature", 1000, "likewise"))},
+       kRecorded, handlers::admit_key, kDoneEachTime},
+      {"POST", "/v1/ledger/keys/{id}/retire", "retire_key", "The key of another node may not seal any more",
+       Door::Action, Action::Ledger, {},
+       Takes::Json, {},
+       kRecorded, handlers::retire_key, kDoneEachTime},
+      {"POST", "/v1/ledger/witnesses", "add_witness", "Keeps seals there from now on",
+       Door::Action, Action::Ledger, {},
+       Takes::Json, {needed(text("witness", 4096, "folder:/path, git:/path or https://..., as the node sees it"))},
+       kRecorded, handlers::add_witness, kDoneEachTime},
+      {"POST", "/v1/ledger/witnesses/remove", "remove_witness", "No longer",
+       Door::Action, Action::Ledger, {},
+       Takes::Json, {needed(text("witness", 4096, "as it was added"))},
+       kRecorded, handlers::remove_witness, kDoneEachTime},
+      {"POST", "/v1/ledger/blobs/{sha256}/erase", "erase_blob", "Erases a blob's content; the chain stays whole",
+       Door::Action, Action::Ledger, {},
+       Takes::Json, {needed(text("reason", 10'240, "why; recorded"))},
+       kRecorded, handlers::erase_blob, kDoneEachTime},
+  };
+}
+
 std::vector<Route> node_routes() {
   return {
       {"POST", "/v1/tokens", "create_token", "Makes a token",
@@ -267,7 +305,7 @@ std::string_view Route::parameter() const {
 const std::vector<Route>& routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> out;
-    for (const auto group : {work_routes, session_routes, context_and_event_routes, node_routes})
+    for (const auto group : {work_routes, session_routes, context_and_event_routes, ledger_routes, node_routes})
       for (Route& route : group()) out.push_back(std::move(route));
     return out;
   }();

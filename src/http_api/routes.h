@@ -52,11 +52,14 @@ struct Route {
   Members body;
   std::vector<Reply> replies;
   Handler handler;
+  bool replays = true;  // the same Idempotency-Key gives the first answer again
 
   // The name in braces; empty when there is none.
   std::string_view parameter() const;
-  // Does it change something, and so may carry an Idempotency-Key?
+  // Does it change something?
   bool is_mutation() const { return method == "POST"; }
+  // May it carry an Idempotency-Key?
+  bool takes_key() const { return is_mutation() && replays; }
 };
 
 const std::vector<Route>& routes();

@@ -213,6 +213,8 @@ const std::vector<Shape>& shapes() {
        token_members(
            {{"sessions_ended", "integer", true, "claimed with it, and held work"}, {"receipt", "Receipt", kMaybe}})},
       {"TokenList", "Tokens, without their texts.", {{"tokens", "[]Token"}}},
+      {"Recorded", "What was done to the ledger.", {{"receipt", "Receipt"}}},
+      {"NotesRecorded", "Where the notes are.", {{"entries", "[]Receipt"}, {"receipt", "Receipt"}}},
       {"WebhookAnswer", "moved, ignored or duplicate.", {{"result", "string"}}},
       {"LedgerState", "The ledger.", {{"origin", "string"}, {"size", "integer"}}},
       {"Status",

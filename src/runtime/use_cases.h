@@ -144,6 +144,10 @@ class UseCases {
   // Sessions that were claimed with it end, and what they held is free again; body.sessions_ended says how many.
   void revoke_token(const Mutation& by, std::string token_id, Answered done);
 
+  // --- notes ----------------------------------------------------------------------------------------------------------------
+  // What people record themselves (runtime/notes.h), all or none; body.entries says where: [{sequence, hash}].
+  void note(const Mutation& by, std::string stream, std::string type, std::vector<json::Value> notes, Answered done);
+
   // --- time -----------------------------------------------------------------------------------------------------------------
   // Records what has become due, at most `limit` items; body.settled says how many. Also forgets idempotency keys and delivery
   // ids that are old enough.
