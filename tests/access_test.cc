@@ -389,6 +389,18 @@ TEST_F(AccessTest, below_an_agent_whose_token_was_revoked_one_is_nobody) {
   EXPECT_EQ(code_of(local(10)), "");
 }
 
+TEST_F(AccessTest, a_token_is_not_made_for_a_name_that_looks_like_a_secret) {
+  TokenRequest asked;
+  asked.actor_id = "ghp_" + std::string("0123456789abcdefghijABCDEFGHIJ012345");
+  asked.names = {"AKIAIOSFODNN7EXAMPLQ"};
+  const auto answer =
+      answer_of([&](Answered done) { world_.cases->create_token(by("oscar", Operator), asked, std::move(done)); });
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->refused.size(), 2u);
+  EXPECT_EQ(answer->refused[0].message, "`actor` holds what looks like a secret");
+  EXPECT_EQ(answer->refused[1].message, "`names` holds what looks like a secret");
+}
+
 TEST_F(AccessTest, there_is_one_first_operator) {
   TokenRequest asked;
   asked.actor_id = "ines";

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "runtime/use_cases/inside.h"
 #include "runtime/work_events.h"
+#include "secrets/detector.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -66,6 +67,11 @@ std::vector<Diagnostic> check(const TokenRequest& asked, Time now) {
     wrong("scopes", "is not a list of 1 to 64 names");
   if (asked.names.size() > limits::kTokenListMax || !std::ranges::all_of(asked.names, is_name))
     wrong("names", "is not a list of at most 64 names");
+  // They stand in every entry of whoever presents the token, and an entry that holds what looks like a secret is refused.
+  constexpr std::string_view kSecret = "holds what looks like a secret";
+  if (secrets::holds_secret(asked.actor_id)) wrong("actor", kSecret);
+  if (std::ranges::any_of(asked.scopes, secrets::holds_secret)) wrong("scopes", kSecret);
+  if (std::ranges::any_of(asked.names, secrets::holds_secret)) wrong("names", kSecret);
   if (asked.expires_at && *asked.expires_at <= now) wrong("expires_at", "is not in the future");
   if (asked.note.size() > limits::kTokenNoteBytesMax || find_invalid_utf8(asked.note) != asked.note.size() ||
       asked.note.find('\0') != std::string::npos)
