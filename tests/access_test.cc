@@ -369,6 +369,22 @@ TEST_F(AccessTest, below_a_supervised_agent_one_is_that_agent) {
   EXPECT_EQ(access_.identify(local(60))->actor.id, own->actor.id);
 }
 
+// The id of a process that has ended may be another's by now, and that one may be anybody's.
+TEST_F(AccessTest, a_process_id_that_is_used_again_is_not_the_peer) {
+  const Made token = make_token(Operator);
+  Presented presented = local(10);
+  presented.bearer = token.text;
+  presented.started = 500;
+  EXPECT_FALSE(access_.identify(presented)->supervised);
+  for (const std::uint64_t began : {std::uint64_t{499}, std::uint64_t{0}}) {
+    presented.started = began;
+    const auto caller = access_.identify(presented);
+    ASSERT_TRUE(caller);
+    EXPECT_EQ(caller->actor.kind, Agent);
+    EXPECT_EQ(code_of(*caller, Action::Operate), "ACCESS_SUPERVISED");
+  }
+}
+
 // Also one that presents nothing: it would be the agent of a session that is worth nothing any more.
 TEST_F(AccessTest, below_an_agent_whose_token_was_revoked_one_is_nobody) {
   const Made token = make_token(Agent);

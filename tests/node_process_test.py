@@ -81,6 +81,11 @@ def test_ready_and_alone(workspace, operator):
     status = node.request("GET", "/v1/status", token=operator, tcp=True).json
     assert status["node"]["pid"] == node.process.pid and status["exit_protocol"] is True, status
     assert os.stat(node.socket_path).st_mode & 0o777 == 0o600
+    # No picture of its memory on the disk, nor for others of its user; root sees everything.
+    with open(f"/proc/{node.process.pid}/limits", encoding="ascii") as limits:
+        assert re.search(r"^Max core file size +0 +0 ", limits.read(), re.M)
+    if os.geteuid() != 0 and "ASAN_OPTIONS" not in os.environ:
+        assert not os.access(f"/proc/{node.process.pid}/environ", os.R_OK)
 
     second = workspace.run("serve", "--store", workspace.store, "--config", workspace.config_file, "--socket",
                            os.path.join(workspace.folder, "b.sock"), status=None)

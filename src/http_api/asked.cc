@@ -61,6 +61,7 @@ runtime::Presented presented_by(const net::ServerRequest& request) {
   presented.local = peer.local;
   presented.pid = peer.pid;
   presented.uid = peer.uid;
+  if (peer.local) presented.started = peer.started;
   presented.address = peer.address;
   if (const auto authorization = request.header("Authorization")) presented.bearer = bearer_of(*authorization);
   presented.session_token = request.header("Baton-Session");

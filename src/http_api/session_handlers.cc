@@ -51,7 +51,7 @@ void register_process(const AskedPtr& asked) {
   };
   if (!peer.local) return refuse("is not known to be the caller's: the request did not come by the socket");
   const auto process = net::process_id(pid), caller = net::process_id(peer.pid);
-  if (!process || !caller) return refuse("is not there");
+  if (!process || !caller || caller->start_ticks != peer.started) return refuse("is not there");
   // Both with the time they began: an id that is used again is another process.
   const net::Ancestry above = net::ancestry(pid);
   if (above.processes.empty() || above.processes.front() != *process || !above.contains(*caller))

@@ -190,7 +190,9 @@ net::ServerRequest local_request(const net::HttpRequest& request) {
   out.headers = request.headers;
   if (!request.body.empty()) out.headers.push_back({"Content-Type", request.content_type});
   out.body = request.body;
-  out.peer = {.local = true, .pid = ::getpid(), .uid = ::getuid(), .address = {}};
+  const auto self = net::process_id(::getpid());
+  out.peer = {
+      .local = true, .pid = ::getpid(), .uid = ::getuid(), .started = self ? self->start_ticks : 0, .address = {}};
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -79,6 +80,16 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// The process holds the ledger's keys and the hashes of tokens: it leaves no picture of its memory on the disk, and whoever runs as
+// the same user cannot attach to it. Its own /proc stays readable to itself, and those of its clients are not touched.
+void guard_memory() {
+  const rlimit none = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+#if !defined(__SANITIZE_ADDRESS__)  // which looks for leaks by tracing itself
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
 void log_event(NodeLog& log, Clock& clock, std::string_view event, json::Value members) {
   json::Value line = json::Value::object();
   line.set("time", format_time(clock.now()));
@@ -124,6 +135,7 @@ static bool is_as_clients_start_it(const cli::ServeOptions& options) {
 int RealNodes::serve(cli::World& world, const cli::ServeOptions& options) {
   ::umask(077);
   raise_descriptor_limit();
+  guard_memory();
   auto interrupts = std::make_unique<Interrupts>();  // before any thread is made: they inherit it
   const Descriptor asked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   auto log = NodeLog::open(options.log);

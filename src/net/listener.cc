@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "net/http_rules.h"
+#include "net/process.h"
 #include "net/url.h"
 
 namespace baton::net {
@@ -230,6 +231,8 @@ void Listener::take(Descriptor socket) {
     peer.local = true;
     peer.pid = credentials.pid;
     peer.uid = credentials.uid;
+    // An id is used again after its process has ended: with the beginning, whoever gets it later is not taken for the peer.
+    if (const auto process = process_id(peer.pid)) peer.started = process->start_ticks;
   } else {
     sockaddr_storage address = {};
     socklen_t size = sizeof(address);

@@ -201,6 +201,8 @@ Access::Descent Access::descent_of(const Presented& presented) const {
   if (!presented.local) return {};
   const auto processes = ancestry_(presented.pid);
   if (!processes || processes->empty()) return {Descent::Unknown};
+  // The process that connected has ended, and its id is another's now.
+  if (presented.started && processes->front().started != *presented.started) return {Descent::Unknown};
   const std::lock_guard lock(mutex_);
   for (const Process& process : *processes)
     if (const auto agent = supervised_.find({process.pid, process.started}); agent != supervised_.end())

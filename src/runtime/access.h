@@ -54,7 +54,8 @@ struct Presented {
   std::optional<std::string_view> session_token;  // of Baton-Session
   bool local = false;                             // by the unix socket
   std::int64_t pid = 0, uid = -1;                 // local only
-  std::string address;                            // TCP only, for the record
+  std::optional<std::uint64_t> started = {};  // when that process began, as of the connection; nothing: not looked at
+  std::string address;                        // TCP only, for the record
 };
 
 class Access {
