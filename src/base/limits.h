@@ -34,6 +34,7 @@ constexpr std::size_t kYamlRadixDigitsMax = 64;
 // Findings of one document that are reported. Whoever has more of them mends these first; and finding the place of each
 // takes a walk, so that a small document made of nothing but faults would cost seconds.
 constexpr std::size_t kDiagnosticsMax = 256;
+constexpr std::size_t kContractFindingsMax = 2'000;  // of a whole pack
 
 // --- agent-exit -----------------------------------------------------------------------------------------------------
 

@@ -63,6 +63,7 @@ int run(World& world, int argc, const char* const* argv) {
   add_events(app, chosen);
   add_status(app, chosen);
   add_stop(app, chosen);
+  add_contract(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);
   add_translate(app, chosen);

@@ -37,6 +37,7 @@ void add_events(CLI::App& app, Action& chosen);
 void add_status(CLI::App& app, Action& chosen);
 void add_stop(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);
+void add_contract(CLI::App& app, Action& chosen);
 void add_completion(CLI::App& app, Action& chosen);
 
 // --- shared by commands ---------------------------------------------------------------------------------------------

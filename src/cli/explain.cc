@@ -12,7 +12,10 @@ struct Arguments {
   bool all = false;
 };
 
-std::string family_of(std::string_view code) { return std::string(code.substr(0, code.find('_'))); }
+// Checks of a pack have names in lower case and no family.
+std::string family_of(std::string_view code) {
+  return is_lower(code.front()) ? "Checks of a whole pack" : std::string(code.substr(0, code.find('_')));
+}
 
 std::string reference_page() {
   std::string out =
@@ -49,8 +52,9 @@ int explain(World& world, const Arguments& arguments) {
     return kYes;
   }
   std::string name = arguments.code.substr(0, arguments.code.find(':'));
-  for (char& c : name) c = is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
   const CodeInfo* row = find_code(name);
+  for (char& c : name) c = is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
+  if (row == nullptr) row = find_code(name);
   if (row == nullptr) row = find_code("HANDOFF_" + name);  // a wire name of agent-contract
   if (row == nullptr) {
     const auto candidates = alike(name);

@@ -64,9 +64,10 @@ std::string place_text(std::string_view source, const Place& place) {
 void append_diagnostic(std::string& out, const Diagnostic& original, std::string_view source, std::string_view text,
                        const Paint& paint) {
   const Diagnostic diagnostic = redacted(original);
-  const bool error = diagnostic.severity == Severity::Error;
-  out += paint(error ? kRed : kYellow, error ? "Error:" : "Warning:") + " " +
-         paint(kBold, printable(diagnostic.message)) + "\n";
+  const auto [colour, word] = diagnostic.severity == Severity::Error     ? std::pair(kRed, "Error:")
+                              : diagnostic.severity == Severity::Warning ? std::pair(kYellow, "Warning:")
+                                                                         : std::pair(kDim, "Note:");
+  out += paint(colour, word) + " " + paint(kBold, printable(diagnostic.message)) + "\n";
   out += "  " + std::string(info(diagnostic.code).name) + " at " + place_text(source, diagnostic.place) + "\n";
   const std::string_view line = diagnostic.place.line > 0 && diagnostic.place.column > 0
                                     ? line_at(text, diagnostic.place.line)
@@ -77,7 +78,7 @@ void append_diagnostic(std::string& out, const Diagnostic& original, std::string
     const std::string number = std::to_string(diagnostic.place.line);
     out += "  " + paint(kDim, number + " |") + " " + window.text + "\n";
     out += "  " + std::string(number.size(), ' ') + " " + paint(kDim, "|") + " " + std::string(window.caret, ' ') +
-           paint(error ? kRed : kYellow, "^") + "\n";
+           paint(colour, "^") + "\n";
   }
   out += "  " + paint(kDim, "help:") + " " + diagnostic.help + "\n";
 }
@@ -206,11 +207,23 @@ std::string render_json(const Shown& shown) {
   return json::write(redacted(checker::to_json(shown.report, printable(shown.source)))) + "\n";
 }
 
+namespace {
+
+// What GitHub and SARIF call something that is only information.
+std::string_view github_word(Severity severity) {
+  return severity == Severity::Info ? "notice" : severity_name(severity);
+}
+std::string_view sarif_level(Severity severity) {
+  return severity == Severity::Info ? "note" : severity_name(severity);
+}
+
+}  // namespace
+
 std::string render_github(const std::vector<Diagnostic>& diagnostics, std::string_view source) {
   std::string out;
   for (const Diagnostic& original : diagnostics) {
     const Diagnostic diagnostic = redacted(original);
-    out += "::" + std::string(severity_name(diagnostic.severity)) + " file=" + github_escaped(source, true);
+    out += "::" + std::string(github_word(diagnostic.severity)) + " file=" + github_escaped(source, true);
     if (diagnostic.place.line > 0)
       out += ",line=" + std::to_string(diagnostic.place.line) + ",col=" + std::to_string(diagnostic.place.column);
     out += ",title=" + std::string(info(diagnostic.code).name) + "::" + github_escaped(diagnostic.message, false) +
@@ -240,7 +253,7 @@ std::string render_sarif(const std::vector<SarifDocument>& documents) {
         rules.push(object({{"id", row.name},
                            {"shortDescription", message(plain_pattern(row.message))},
                            {"help", message(plain_pattern(row.help))},
-                           {"defaultConfiguration", object({{"level", severity_name(row.severity)}})}}));
+                           {"defaultConfiguration", object({{"level", sarif_level(row.severity)}})}}));
         at = listed.insert(listed.end(), diagnostic.code);
       }
       Value physical = object({{"artifactLocation", object({{"uri", uri_of(source)}})}});
@@ -254,7 +267,7 @@ std::string render_sarif(const std::vector<SarifDocument>& documents) {
         location.set("logicalLocations", Value::Array{object({{"fullyQualifiedName", diagnostic.place.pointer}})});
       results.push(object({{"ruleId", info(diagnostic.code).name},
                            {"ruleIndex", static_cast<std::size_t>(at - listed.begin())},
-                           {"level", severity_name(diagnostic.severity)},
+                           {"level", sarif_level(diagnostic.severity)},
                            {"message", message(diagnostic.message + "; " + diagnostic.help)},
                            {"locations", Value::Array{location}}}));
     }

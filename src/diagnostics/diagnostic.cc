@@ -79,7 +79,14 @@ std::string plain_pattern(std::string_view pattern) {
   return out;
 }
 
-std::string_view severity_name(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
+std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::Error: return "error";
+    case Severity::Warning: return "warning";
+    case Severity::Info: break;
+  }
+  return "info";
+}
 
 Place place_of(json::Node node) {
   const json::Position position = node.position();
@@ -115,7 +122,8 @@ bool has_errors(const std::vector<Diagnostic>& diagnostics) {
 }
 
 void make_strict(std::vector<Diagnostic>& diagnostics) {
-  for (Diagnostic& diagnostic : diagnostics) diagnostic.severity = Severity::Error;
+  for (Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.severity == Severity::Warning) diagnostic.severity = Severity::Error;
 }
 
 }  // namespace baton

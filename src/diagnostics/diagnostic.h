@@ -18,7 +18,7 @@
 
 namespace baton {
 
-enum class Severity { Error, Warning };
+enum class Severity { Error, Warning, Info };
 
 enum class Code {
 #define DIAGNOSTIC(code, severity, message, help) code,
@@ -43,7 +43,7 @@ const CodeInfo* find_code(std::string_view name);
 // A catalogue text for reading: its doubled braces are plain ones, arguments still stand in braces.
 std::string plain_pattern(std::string_view pattern);
 
-std::string_view severity_name(Severity severity);  // "error", "warning"
+std::string_view severity_name(Severity severity);  // "error", "warning", "info"
 
 // Where in an input: a JSON Pointer and, when the bytes are known, line and column (1-based; 0 is unknown).
 struct Place {
@@ -83,7 +83,7 @@ tl::unexpected<Failure> failure_of(Code code, std::string doing, std::initialize
 // Is there an error (not only warnings)?
 bool has_errors(const std::vector<Diagnostic>& diagnostics);
 
-// --strict: warnings become errors.
+// --strict: warnings become errors. What is only information stays that.
 void make_strict(std::vector<Diagnostic>& diagnostics);
 
 }  // namespace baton

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the compiler: what its parts share. The order is that of compile(): read the files, give the names their numbers, then
+// the session, the tools, and what the two say about each other.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/compile.h"
+#include "contract/findings.h"
+#include "contract/plan.h"
+#include "json/document.h"
+
+namespace baton::contract {
+
+// A file of the pack as a document; no document when it could not be read.
+struct Parsed {
+  std::string file;
+  std::optional<json::Document> document;
+  json::Node root() const { return document && document->root().is_object() ? document->root() : json::Node(); }
+};
+
+Parsed parse_file(Findings& findings, const SourceFile& file);
+
+// What tools.json says of one tool.
+struct ToolSchema {
+  json::Node schema;  // of its arguments; no node: it has none
+  json::Node output;  // of its output, where the definition has one
+  std::string description;
+  json::Node annotations;  // MCP's hints: readOnlyHint, destructiveHint, ...
+};
+// Any of the forms of compile.h, in the order of the file. Reports what is none of them.
+std::vector<std::pair<std::string, ToolSchema>> read_tool_definitions(Findings& findings, json::Node root);
+
+struct Compiler {
+  const PackSource& source;
+  const CompileOptions& options;
+  Findings findings = {};
+  Plan plan = {};
+
+  Parsed session = {}, tools = {};
+  std::vector<Parsed> contracts = {};  // those whose tool has a name, by ToolId
+  std::map<std::string, ToolId, std::less<>> tool_ids = {};
+  std::map<std::string, PhaseId, std::less<>> phase_ids = {};
+  std::map<std::string, SlotId, std::less<>> slot_ids = {};
+  std::vector<ToolId> binders = {};  // by SlotId
+  std::map<std::string, ToolSchema, std::less<>> schemas = {};
+  bool has_phases = false;  // session.yaml declares some
+
+  void read_files();
+  void name_tools();
+  void name_slots();
+  void read_session();  // phases first: tools refer to them
+  void read_tool(ToolId id);
+  void read_rules_over_tools();  // what of the session refers to tools and slots
+  void derive_invariants(ToolId id);
+  void check_evidence();   // OUTPUT_NOT_EVIDENCE
+  void check_beginning();  // PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, variables
+  void list_checks();
+
+  // The tool of this name; a finding with `code` when there is none.
+  std::optional<ToolId> need_tool(json::Node at, Code code);
+  std::optional<PhaseId> need_phase(json::Node at);
+  std::optional<SlotId> need_slot(json::Node at);
+  Checkpoint checkpoint_at(json::Node entry);
+};
+
+}  // namespace baton::contract

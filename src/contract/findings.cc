@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "contract/findings.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "json/value.h"
+
+namespace baton::contract {
+namespace {
+
+constexpr std::size_t kTextMax = 60;  // of the offending text that is shown
+
+// A scalar as it would be written; a list or an object is only named.
+std::string text_of(json::Node node) {
+  if (node.is_array() || node.is_object()) return {};
+  std::string text = node.is_string() ? std::string(node.string()) : json::write(node);
+  if (text.size() > kTextMax) {
+    text.resize(kTextMax);
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.pop_back();
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0) text.pop_back();
+    text += "...";
+  }
+  return text;
+}
+
+}  // namespace
+
+Finding& Findings::keep(Finding finding) {
+  // A pack of a thousand faults is no better understood for the second thousand.
+  if (list_.size() >= limits::kContractFindingsMax) return dropped_ = std::move(finding);
+  return list_.emplace_back(std::move(finding));
+}
+
+Finding& Findings::add(Code code, json::Node at, std::initializer_list<Argument> arguments) {
+  return keep({file_, report(code, place_of(at), arguments), text_of(at)});
+}
+
+Finding& Findings::add_absent(Code code, json::Node parent, std::string_view member,
+                              std::initializer_list<Argument> arguments) {
+  return keep({file_, report(code, place_of_absent(parent, member), arguments)});
+}
+
+Finding& Findings::add(Diagnostic diagnostic) { return keep({file_, std::move(diagnostic)}); }
+
+bool has_errors(const std::vector<Finding>& findings) {
+  return std::ranges::any_of(findings, [](const Finding& one) { return one.diagnostic.severity == Severity::Error; });
+}
+
+void make_strict(std::vector<Finding>& findings) {
+  for (Finding& finding : findings)
+    if (finding.diagnostic.severity == Severity::Warning) finding.diagnostic.severity = Severity::Error;
+}
+
+void sort(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
+    const auto key = [](const Finding& one) {
+      return std::tuple<const std::string&, std::size_t, std::size_t>(one.file, one.diagnostic.place.line,
+                                                                      one.diagnostic.place.column);
+    };
+    return key(left) < key(right);
+  });
+}
+
+}  // namespace baton::contract

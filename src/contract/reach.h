@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the graph analysis: what can be called, and what a session can come to. graph.h says what the two views are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "contract/plan.h"
+
+namespace baton::contract {
+
+// A plan as a graph. One that declares no phases has a single one, in which a session begins and may end.
+struct Graph {
+  explicit Graph(const Plan& plan);
+
+  const Plan& plan;
+  std::size_t phases;
+  PhaseId initial = 0;
+
+  // What a call needs to have happened before: one of these tools at least.
+  struct Need {
+    enum class Kind { Prior, Ref, Envelope } kind;
+    std::vector<ToolId> any_of;
+    std::uint32_t index;  // of the slot, or of the envelope
+    Role role = Role::Ceiling;
+  };
+  struct Node {
+    bool admitted = true;  // gate and policy let it through for somebody
+    PhaseSet domain;       // where it is valid and its advance is legal
+    std::vector<Need> needs;
+  };
+  std::vector<Node> tools;
+
+  PhaseId after(ToolId tool, PhaseId phase) const;
+  bool is_terminal(PhaseId phase) const { return plan.phases.empty() || plan.phases[phase].terminal; }
+};
+
+// --- the broad view -------------------------------------------------------------------------------------------------------------
+
+struct Reach {
+  PhaseSet phases;                 // that a session can be in
+  std::vector<PhaseSet> callable;  // by tool: where it can be called
+  std::vector<PhaseSet> since;     // by tool: where a session can be once it was called
+  bool complete = true;            // the budget sufficed
+
+  bool can_call(ToolId tool) const { return !callable[tool].empty(); }
+};
+Reach reach_of(const Graph& graph);
+
+// --- the exact view -------------------------------------------------------------------------------------------------------------
+
+// Every state of a session that calls can lead to, breadth first.
+class Walk {
+ public:
+  enum class Forbids { Count, Ignored };
+  Walk(const Graph& graph, Forbids forbids, std::size_t states_max);
+
+  bool complete() const { return complete_; }
+  bool reaches_terminal() const { return terminal_.has_value(); }
+  std::optional<std::size_t> steps_to_terminal() const;
+
+  // Shortest sequences of calls, by name. To a call of the tool, that call included; to a phase; to a state from which nothing
+  // leads on. Nothing when there is none among the states that were visited.
+  std::optional<std::vector<std::string>> to_call(ToolId tool) const;
+  std::optional<std::vector<std::string>> to_phase(PhaseId phase) const;
+  std::optional<std::vector<std::string>> to_dead_end() const;
+  std::optional<std::vector<std::string>> to_terminal() const;
+
+ private:
+  struct State {
+    PhaseId phase;
+    std::vector<std::uint64_t> done;  // which of the tools that matter later were called
+    std::uint32_t from = 0;
+    ToolId by = 0;
+  };
+  bool can_call(const State& state, ToolId tool) const;
+  bool is_done(const State& state, ToolId tool) const;
+  std::vector<std::string> calls_to(std::uint32_t state) const;
+
+  const Graph& graph_;
+  const Forbids forbids_;
+  std::vector<std::optional<std::uint32_t>> bit_of_;  // by tool: its place in `done`
+  std::vector<std::vector<ToolId>> forbidden_by_;     // by tool
+  std::vector<std::vector<ToolId>> valid_in_;         // by phase: tools that may be callable
+  std::vector<State> states_;
+  std::vector<std::optional<std::uint32_t>> first_call_, first_in_phase_;
+  std::optional<std::uint32_t> dead_end_, terminal_;
+  bool complete_ = true;
+};
+
+}  // namespace baton::contract
