@@ -807,7 +807,7 @@ TEST(HttpApi, RevokingATokenEndsTheSessionsClaimedWithIt) {
   EXPECT_EQ(served.ask("POST", revoke, "", served.operator_token)["sessions_ended"].number_text(), "0");
 }
 
-TEST(HttpApi, RevokingATokenGivesBackWhatWaitsForAPerson) {
+TEST(HttpApi, RevokingATokenBlocksWhatWaitsForAPersonAndKeepsTheQuestion) {
   Served served;
   const std::string work = served.create();
   const Got claimed = served.ask("POST", "/v1/work/" + work + "/claim", "{}", served.agent_token);
@@ -823,8 +823,9 @@ TEST(HttpApi, RevokingATokenGivesBackWhatWaitsForAPerson) {
   ASSERT_EQ(text_of(parked["work"]["state"]), "parked");
   served.ask("POST", "/v1/tokens/" + id_of(served.agent_token) + "/revoke", "", served.operator_token);
   const Got item = served.ask("GET", "/v1/work/" + work);
-  EXPECT_EQ(text_of(item["work"]["state"]), "waiting");
-  EXPECT_EQ(item["work"]["attempts"].number_text(), "0") << "it had said what it waits for";
+  EXPECT_EQ(text_of(item["work"]["state"]), "blocked");
+  EXPECT_EQ(text_of(item["work"]["waits_for"]), "input");
+  EXPECT_NE(item.answer.body.find("the token it was claimed with was revoked"), std::string::npos) << item.answer.body;
 }
 
 // Its sessions too: nobody has to revoke what is over.

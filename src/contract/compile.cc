@@ -193,34 +193,48 @@ void Compiler::check_beginning() {
 
 // Which checks can fail for a tool at all, in the order in which they are made.
 void Compiler::list_checks() {
+  // From the session's lists to the tools: each list is walked once, however long it is.
+  const auto distribute = [&](std::uint32_t index, bool all, const std::vector<ToolId>& tools,
+                              std::vector<std::uint32_t> Tool::* into) {
+    const auto give = [&](ToolId id) {
+      std::vector<std::uint32_t>& list = plan.tools[id].*into;
+      if (list.empty() || list.back() != index) list.push_back(index);
+    };
+    if (all)
+      for (ToolId id = 0; id < plan.tools.size(); ++id) give(id);
+    else
+      for (const ToolId id : tools) give(id);
+  };
+  for (std::uint32_t i = 0; i < plan.label_gates.size(); ++i)
+    distribute(i, plan.label_gates[i].all_tools, plan.label_gates[i].tools, &Tool::label_gates);
+  for (std::uint32_t i = 0; i < plan.rules.size(); ++i)
+    distribute(i, plan.rules[i].all_tools, plan.rules[i].tools, &Tool::rules);
+  for (std::uint32_t i = 0; i < plan.aggregates.size(); ++i)
+    distribute(i, plan.aggregates[i].all_tools, plan.aggregates[i].tools, &Tool::aggregates);
+  for (std::uint32_t i = 0; i < plan.envelopes.size(); ++i) {
+    std::vector<ToolId> tools;
+    for (const Stage& stage : plan.envelopes[i].stages) tools.push_back(stage.tool);
+    distribute(i, false, tools, &Tool::envelopes);
+  }
+  for (std::uint32_t i = 0; i < plan.checkpoints.size(); ++i) {
+    const auto& tool = plan.checkpoints[i].tool;
+    distribute(i, !tool, tool ? std::vector<ToolId>{*tool} : std::vector<ToolId>(), &Tool::checkpoints);
+  }
+  std::vector<bool> is_forbidden(plan.tools.size());
+  for (const Tool& tool : plan.tools)
+    for (const ToolId other : tool.forbids) is_forbidden[other] = true;
+
   for (ToolId id = 0; id < plan.tools.size(); ++id) {
     Tool& tool = plan.tools[id];
-    const auto concerns = [&](bool all, const std::vector<ToolId>& tools) {
-      return all || std::ranges::find(tools, id) != tools.end();
-    };
-    for (std::uint32_t i = 0; i < plan.label_gates.size(); ++i)
-      if (concerns(plan.label_gates[i].all_tools, plan.label_gates[i].tools)) tool.label_gates.push_back(i);
-    for (std::uint32_t i = 0; i < plan.rules.size(); ++i)
-      if (concerns(plan.rules[i].all_tools, plan.rules[i].tools)) tool.rules.push_back(i);
-    for (std::uint32_t i = 0; i < plan.aggregates.size(); ++i)
-      if (concerns(plan.aggregates[i].all_tools, plan.aggregates[i].tools)) tool.aggregates.push_back(i);
-    for (std::uint32_t i = 0; i < plan.envelopes.size(); ++i)
-      if (std::ranges::any_of(plan.envelopes[i].stages, [&](const Stage& stage) { return stage.tool == id; }))
-        tool.envelopes.push_back(i);
-    for (std::uint32_t i = 0; i < plan.checkpoints.size(); ++i)
-      if (!plan.checkpoints[i].tool || *plan.checkpoints[i].tool == id) tool.checkpoints.push_back(i);
-
     const auto boundary = [](const Invariant& invariant) { return invariant.scope == Scope::Boundary; };
     const auto call = [](const Invariant& invariant) { return invariant.scope == Scope::Call; };
-    const bool forbidden = std::ranges::any_of(
-        plan.tools, [&](const Tool& other) { return std::ranges::find(other.forbids, id) != other.forbids.end(); });
     const bool moves = !plan.phases.empty() && (tool.names_phases || tool.advances_to);
     const std::pair<Check, bool> all[] = {
         {Check::Labels, !tool.label_gates.empty()},
         {Check::Policy, plan.default_deny || !tool.rules.empty() || !tool.allow.empty() || !tool.deny.empty()},
         {Check::Gate, !tool.passes_gate},
         {Check::Phase, moves},
-        {Check::Forbidden, forbidden},
+        {Check::Forbidden, is_forbidden[id]},
         {Check::Limits, true},  // a workflow's budgets are among them
         {Check::Loop, plan.limits.loop_threshold.has_value()},
         {Check::ResponseFormat, tool.response_format.has_value()},

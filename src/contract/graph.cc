@@ -50,6 +50,9 @@ std::string quoted_list(const auto& names) {
   return out;
 }
 
+// Comparisons that the checks between entries may take together: some tenths of a second.
+constexpr std::size_t kComparisonsMax = 20'000'000;
+
 // What a finding is about.
 struct Subject {
   std::string tool = {}, phase = {}, name = {};
@@ -66,6 +69,9 @@ class Analyser {
         walk_(graph_, Walk::Forbids::Count, budget.states) {}
 
   Analysis run() {
+    for (ToolId id = 0; id < plan_.tools.size(); ++id)
+      for (const Bind& bind : plan_.tools[id].binds)
+        if (!binders_[bind.slot]) binders_[bind.slot] = id;
     if (!reach_.complete) {
       undecided("which tools can be called");
     } else {
@@ -121,6 +127,14 @@ class Analyser {
     PhaseSet out = graph_.tools[tool].domain;
     out.keep(reach_.phases);
     return out;
+  }
+
+  // The checks that compare one with another, or a rule with every tool, take a share of what a pack may cost. False: it is used up.
+  bool spend(std::size_t work, std::string_view what) {
+    work_ += work;
+    if (work_ <= kComparisonsMax) return true;
+    undecided(what);
+    return false;
   }
 
   // --- tools ------------------------------------------------------------------------------------------------------------------
@@ -363,9 +377,13 @@ class Analyser {
 
   void check_outputs() {
     for (const Tool& tool : plan_.tools) {
-      for (std::size_t i = 0; i < tool.preconditions.size(); ++i) {
-        const Precondition& one = tool.preconditions[i];
+      std::size_t asked_for = 0;  // of outputs
+      for (const Precondition& one : tool.preconditions) asked_for += one.with_output.size();
+      for (const Precondition& one : tool.preconditions) {
         if (!one.prior) continue;
+        if (!spend(one.with_output.size() * (asked_for + tool.preconditions.size()),
+                   "outputs that preconditions ask for"))
+          return;
         const Tool& prior = plan_.tools[*one.prior];
         for (const Invariant& invariant : one.with_output) {
           Possible possible;
@@ -398,12 +416,7 @@ class Analyser {
                                [&](const Precondition& one) { return one.prior == prior; });
   }
 
-  std::optional<ToolId> binder_of(SlotId slot) const {
-    for (ToolId id = 0; id < plan_.tools.size(); ++id)
-      for (const Bind& bind : plan_.tools[id].binds)
-        if (bind.slot == slot) return id;
-    return std::nullopt;
-  }
+  std::optional<ToolId> binder_of(SlotId slot) const { return binders_[slot]; }
 
   void check_slots() {
     std::vector<bool> used(plan_.slots.size());
@@ -460,7 +473,7 @@ class Analyser {
   }
 
   // Why no first call could be within the bounds; empty when one could, or when other bounds may apply.
-  std::string impossible(const Aggregate& aggregate) const {
+  std::string impossible(const Aggregate& aggregate) {
     const json::Decimal one(1);
     for (const Aggregate::When& when : aggregate.when) {
       const bool lower = when.then.gte && aggregate.bounds.gte && *when.then.gte < *aggregate.bounds.gte;
@@ -476,6 +489,7 @@ class Analyser {
     if (!aggregate.at || aggregate.all_tools || aggregate.tools.empty()) return {};
     // With one call the sum, the maximum and the minimum are that call's value.
     for (const ToolId id : aggregate.tools) {
+      if (!spend(plan_.tools[id].arguments.size() + 1, "bounds of aggregates")) return {};
       const Possible value = possible_at(plan_.tools[id], aggregate.at->path);
       if (gte && value.most && *value.most < *gte)
         return quoted(name(id)) + " takes at most " + value.most->text() + " at " + aggregate.at->text + ", and " +
@@ -490,6 +504,7 @@ class Analyser {
   void check_escape(const Aggregate& aggregate) {
     if (aggregate.metric != Metric::Sum || !aggregate.bounds.lte || !aggregate.at) return;
     for (const ToolId id : tools_of(aggregate)) {
+      if (!spend(plan_.tools[id].arguments.size() + 1, "negative values in aggregates")) return;
       const Possible value = possible_at(plan_.tools[id], aggregate.at->path);
       if (value.least && *value.least >= json::Decimal(0)) continue;
       if (value.among && std::ranges::all_of(*value.among, [](const json::Value& one) {
@@ -505,6 +520,7 @@ class Analyser {
 
   void check_when(const Aggregate& aggregate) {
     for (std::size_t later = 0; later < aggregate.when.size(); ++later) {
+      if (!spend(later + plan_.tools.size(), "conditional bounds of aggregates")) return;
       const Aggregate::When& when = aggregate.when[later];
       const bool shadowed =
           std::any_of(aggregate.when.begin(), aggregate.when.begin() + static_cast<std::ptrdiff_t>(later),
@@ -556,8 +572,9 @@ class Analyser {
   // --- checkpoints ----------------------------------------------------------------------------------------------------------------
 
   // Why a checkpoint never fires for a tool; empty when it may.
-  std::string never_fires(const Checkpoint& checkpoint, ToolId id) const {
+  std::string never_fires(const Checkpoint& checkpoint, ToolId id) {
     const Tool& tool = plan_.tools[id];
+    if (!spend(checkpoint.conditions.size() * (tool.arguments.size() + 1) + 1, "whether checkpoints fire")) return {};
     if (!applies(checkpoint, tool))
       return quoted(tool.name) + " is " + std::string(name_of(tool.side_effect)) + ", not " +
              std::string(name_of(*checkpoint.side_effect));
@@ -618,8 +635,10 @@ class Analyser {
     });
   }
 
-  std::string shadow_of(std::size_t index) const {
+  std::string shadow_of(std::size_t index) {
     const Checkpoint& checkpoint = plan_.checkpoints[index];
+    if (!spend(plan_.checkpoints.size() * (checkpoint.conditions.size() + 1), "whether checkpoints add something"))
+      return {};
     if (checkpoint.tool && plan_.tools[*checkpoint.tool].checkpoint &&
         covers(*plan_.tools[*checkpoint.tool].checkpoint, checkpoint))
       return "that of " + quoted(name(*checkpoint.tool)) + " fires whenever it does";
@@ -669,11 +688,16 @@ class Analyser {
                return std::ranges::find(right.tools, tool) != right.tools.end();
              });
     };
-    for (const Rule& allow : plan_.rules)
+    for (const Rule& allow : plan_.rules) {
+      if (!spend(plan_.rules.size() * (allow.tools.size() + 1), "policies that contradict each other")) return;
       for (const Rule& deny : plan_.rules)
         if (allow.allows && !deny.allows && meet(allow, deny) && same_principals(allow.principal, deny.principal))
           add(Code::policy_allow_deny_overlap, {}, {{"what", "by two rules of the session"}});
+    }
     for (const Tool& tool : plan_.tools) {
+      if (!spend((tool.deny.size() + tool.allow.size() + 1) * (tool.allow.size() + tool.rules.size() + 1),
+                 "policies that contradict each other"))
+        return;
       bool overlap = false;
       for (const Invariant& deny : tool.deny)
         for (const Invariant& allow : tool.allow) overlap = overlap || same_principals(allow, deny);
@@ -739,8 +763,10 @@ class Analyser {
   const Graph graph_;
   const Reach reach_;
   const Walk walk_;
+  std::vector<std::optional<ToolId>> binders_ = std::vector<std::optional<ToolId>>(plan_.slots.size());
   std::vector<Finding> findings_;
   std::set<std::string> undecided_;
+  std::size_t work_ = 0;
 };
 
 }  // namespace

@@ -8,6 +8,9 @@
 namespace baton::contract {
 namespace {
 
+// Looks at a tool in a state that the exact view may take for each state that it may visit.
+constexpr std::size_t kLooksPerState = 200;
+
 // Operations on sets of phases that the broad view may take: a pack of 500 tools and 20 phases needs some thousand.
 constexpr std::size_t kReachWorkMax = 4'000'000;
 
@@ -155,10 +158,16 @@ Walk::Walk(const Graph& graph, Forbids forbids, std::size_t states_max)
   std::set<std::pair<PhaseId, std::vector<std::uint64_t>>> seen;
   states_.push_back({graph.initial, std::vector<std::uint64_t>((bits + 63) / 64)});
   seen.emplace(states_[0].phase, states_[0].done);
+  std::size_t looks = 0;
   for (std::uint32_t at = 0; at < states_.size(); ++at) {
     if (!first_in_phase_[states_[at].phase]) first_in_phase_[states_[at].phase] = at;
     if (!terminal_ && graph.is_terminal(states_[at].phase)) terminal_ = at;
     bool leads_on = false;
+    looks += valid_in_[states_[at].phase].size();
+    if (looks > states_max * kLooksPerState) {
+      complete_ = false;
+      break;
+    }
     for (const ToolId tool : valid_in_[states_[at].phase]) {
       if (!can_call(states_[at], tool)) continue;
       if (!first_call_[tool]) first_call_[tool] = at;

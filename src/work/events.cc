@@ -270,9 +270,11 @@ void answered(Change& change) {
 
 // `waits_for` and the question stay until it is unblocked: they say what it is blocked by.
 void parking_lapsed(Change& change) {
-  change.ended_at = change.item.lease->deadline();
-  change.block("nobody acted in time on what it waits for (" + std::string(waits_for_name(change.item.waits_for)) +
-               ")");
+  const std::string because = change.payload.optional_text("because");
+  if (because.empty()) change.ended_at = change.item.lease->deadline();
+  const std::string waits_for(waits_for_name(change.item.waits_for));
+  change.block(because.empty() ? "nobody acted in time on what it waits for (" + waits_for + ")"
+                               : "it waits for a person (" + waits_for + "), and " + because);
 }
 
 void completed(Change& change) {

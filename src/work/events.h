@@ -33,7 +33,7 @@ inline constexpr std::string_view kAbandoned = "work.session_abandoned";  // ses
 inline constexpr std::string_view kFailed = "work.session_failed";        // session_id, fence, output? : refused too often
 inline constexpr std::string_view kParked = "work.parked";          // session_id, fence, waits_for, question, until
 inline constexpr std::string_view kAnswered = "work.answered";      // session_id, fence, text : the person has acted; the clock goes on: expires_at
-inline constexpr std::string_view kParkingLapsed = "work.parking_lapsed";  // session_id, fence : nobody acted; BLOCKED
+inline constexpr std::string_view kParkingLapsed = "work.parking_lapsed";  // session_id, fence, because? : nobody acted; BLOCKED
 // AgentSessionCompleted, member by member as agent-exit.md lists them: event_id, event_type, timestamp, source, session_id,
 // actor_id, work_id, phase_completed, exit_reason, next_phase, pr_url?, evidence_bundle_ref?, notes?; and fence, at, because? (how
 // notes begin that are too long for an item).

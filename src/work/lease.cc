@@ -97,6 +97,12 @@ Ruling abandon(const Item& item, const Session& session, std::string_view output
       .with_text("output", end_of(output, limits::kWorkOutputBytesMax));
 }
 
+Ruling give_up_waiting(const Item& item, const Session& session, std::string_view because, Time now) {
+  if (auto refused = check_lease(item, session, now, Code::LEASE_STALE); !refused.empty()) return {refused, {}};
+  if (!item.lease->parked_until) return {};
+  return Happens(kParkingLapsed, item, *item.lease, now).with("because", because);
+}
+
 Ruling fail(const Item& item, const Session& session, std::string_view text, Time now) {
   if (auto refused = check_lease(item, session, now, Code::LEASE_STALE); !refused.empty()) return {refused, {}};
   return Happens(kFailed, item, *item.lease, now).with_text("output", end_of(text, limits::kWorkOutputBytesMax));

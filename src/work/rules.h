@@ -92,6 +92,9 @@ Ruling release(const Item& item, const Session& session, std::string_view reason
 // The process ended without a handoff: attempts + 1, BLOCKED when exhausted, with the end of its output as notes. Of a session that
 // waits for a person nothing happens: it has said why it stopped.
 Ruling abandon(const Item& item, const Session& session, std::string_view output, const Policy& policy, Time now);
+// Of a session that waits for a person, and cannot go on whatever the answer is: BLOCKED, with the question, as when nobody acts in
+// time. Nothing when it is not parked.
+Ruling give_up_waiting(const Item& item, const Session& session, std::string_view because, Time now);
 // Its handoffs were refused too often: BLOCKED, with the last text.
 Ruling fail(const Item& item, const Session& session, std::string_view text, Time now);
 

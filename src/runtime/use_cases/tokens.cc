@@ -172,7 +172,8 @@ struct Ending {
   Answered done;
 };
 
-// The session ends as if its agent had gone; one that waits for a person gives its item back. By the node: it is what time
+// The session ends as if its agent had gone; an item that waits for a person is BLOCKED with its question, because nobody could go
+// on with the answer. By the node: it is what time
 // would have done, because nobody can renew the lease.
 Result<bool> end_session(Act& act, const std::string& id) {
   auto held = act.holding(id);
@@ -181,7 +182,7 @@ Result<bool> end_session(Act& act, const std::string& id) {
   auto& [session, item] = **held;
   if (!item.lease || item.lease->session_id != id) return false;
   constexpr std::string_view kWhy = "the token it was claimed with was revoked";
-  return act.record(item.lease->parked_until ? work::release(item, session, kWhy, act.now)
+  return act.record(item.lease->parked_until ? work::give_up_waiting(item, session, kWhy, act.now)
                                              : work::abandon(item, session, kWhy, act.policy(), act.now),
                     item);
 }
