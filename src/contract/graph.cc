@@ -66,7 +66,7 @@ class Analyser {
         budget_(budget),
         graph_(plan),
         reach_(reach_of(graph_)),
-        walk_(graph_, Walk::Forbids::Count, budget.states) {}
+        walk_(graph_, reach_, Walk::Forbids::Count, budget.states) {}
 
   Analysis run() {
     for (ToolId id = 0; id < plan_.tools.size(); ++id)
@@ -273,7 +273,7 @@ class Analyser {
       return;
     }
     if (!walk_.complete()) return undecided("whether a session can end");
-    const Walk free(graph_, Walk::Forbids::Ignored, budget_.states);
+    const Walk free(graph_, reach_, Walk::Forbids::Ignored, budget_.states);
     if (free.reaches_terminal()) {
       const auto way = *free.to_terminal();
       add(Code::forbids_blocks_terminal, {}, {{"cause", blocked_on(way)}}, stuck);

@@ -20,7 +20,7 @@
 namespace baton::contract {
 
 struct GraphBudget {
-  std::size_t states = 200'000;  // of the exact walk, over all questions together
+  std::size_t states = 50'000;  // of the exact walk
 };
 
 struct Analysis {

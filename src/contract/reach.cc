@@ -2,14 +2,14 @@
 #include "contract/reach.h"
 
 #include <algorithm>
-#include <deque>
 #include <set>
+#include <unordered_set>
 
 namespace baton::contract {
 namespace {
 
 // Looks at a tool in a state that the exact view may take for each state that it may visit.
-constexpr std::size_t kLooksPerState = 200;
+constexpr std::size_t kLooksPerState = 40;
 
 // Operations on sets of phases that the broad view may take: a pack of 500 tools and 20 phases needs some thousand.
 constexpr std::size_t kReachWorkMax = 4'000'000;
@@ -130,7 +130,7 @@ Reach reach_of(const Graph& graph) {
 
 // --- the exact view -------------------------------------------------------------------------------------------------------------
 
-Walk::Walk(const Graph& graph, Forbids forbids, std::size_t states_max)
+Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max)
     : graph_(graph),
       forbids_(forbids),
       bit_of_(graph.tools.size()),
@@ -155,35 +155,57 @@ Walk::Walk(const Graph& graph, Forbids forbids, std::size_t states_max)
   std::uint32_t bits = 0;
   for (const ToolId id : matters) bit_of_[id] = bits++;
 
-  std::set<std::pair<PhaseId, std::vector<std::uint64_t>>> seen;
+  // What is still to be met.
+  std::size_t wanted = 1;  // an end
+  for (ToolId id = 0; id < graph.tools.size(); ++id) wanted += reach.can_call(id) ? 1 : 0;
+  reach.phases.each([&](PhaseId) { ++wanted; });
+
+  std::unordered_set<std::string> seen;
+  const auto is_new = [&](const State& state) {
+    std::string key(reinterpret_cast<const char*>(&state.phase), sizeof state.phase);
+    key.append(reinterpret_cast<const char*>(state.done.data()), state.done.size() * sizeof(std::uint64_t));
+    return seen.insert(std::move(key)).second;
+  };
   states_.push_back({graph.initial, std::vector<std::uint64_t>((bits + 63) / 64)});
-  seen.emplace(states_[0].phase, states_[0].done);
+  is_new(states_[0]);
   std::size_t looks = 0;
-  for (std::uint32_t at = 0; at < states_.size(); ++at) {
-    if (!first_in_phase_[states_[at].phase]) first_in_phase_[states_[at].phase] = at;
-    if (!terminal_ && graph.is_terminal(states_[at].phase)) terminal_ = at;
+  for (std::uint32_t at = 0; at < states_.size() && wanted != 0; ++at) {
+    const PhaseId phase = states_[at].phase;
+    if (!first_in_phase_[phase]) {
+      first_in_phase_[phase] = at;
+      --wanted;
+    }
+    if (!terminal_ && graph.is_terminal(phase)) {
+      terminal_ = at;
+      --wanted;
+    }
     bool leads_on = false;
-    looks += valid_in_[states_[at].phase].size();
+    looks += valid_in_[phase].size();
     if (looks > states_max * kLooksPerState) {
       complete_ = false;
       break;
     }
-    for (const ToolId tool : valid_in_[states_[at].phase]) {
+    for (const ToolId tool : valid_in_[phase]) {
       if (!can_call(states_[at], tool)) continue;
-      if (!first_call_[tool]) first_call_[tool] = at;
-      State next{graph.after(tool, states_[at].phase), states_[at].done, at, tool};
+      if (!first_call_[tool]) {
+        first_call_[tool] = at;
+        --wanted;
+      }
+      State next{graph.after(tool, phase), states_[at].done, at, tool};
       if (bit_of_[tool]) next.done[*bit_of_[tool] / 64] |= std::uint64_t{1} << (*bit_of_[tool] % 64);
-      if (next.phase == states_[at].phase && next.done == states_[at].done) continue;
+      if (next.phase == phase && next.done == states_[at].done) continue;
       leads_on = true;
-      if (!seen.emplace(next.phase, next.done).second) continue;
+      if (!is_new(next)) continue;
       if (states_.size() >= states_max) {
         complete_ = false;
         continue;
       }
       states_.push_back(std::move(next));
     }
-    if (!leads_on && !dead_end_ && !graph.is_terminal(states_[at].phase)) dead_end_ = at;
+    if (!leads_on && !dead_end_ && !graph.is_terminal(phase)) dead_end_ = at;
   }
+  // What was met last may have been met beyond the budget.
+  complete_ = complete_ || wanted == 0;
 }
 
 bool Walk::is_done(const State& state, ToolId tool) const {

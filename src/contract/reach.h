@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "contract/plan.h"
@@ -52,12 +51,14 @@ Reach reach_of(const Graph& graph);
 
 // --- the exact view -------------------------------------------------------------------------------------------------------------
 
-// Every state of a session that calls can lead to, breadth first.
+// The states of a session that calls can lead to, breadth first, until everything that the broad view holds possible was met: each
+// tool's first call, each phase, an end. Most packs are answered after a few states, however many there are.
 class Walk {
  public:
   enum class Forbids { Count, Ignored };
-  Walk(const Graph& graph, Forbids forbids, std::size_t states_max);
+  Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max);
 
+  // Is what was not met impossible? False: the budget was used up.
   bool complete() const { return complete_; }
   bool reaches_terminal() const { return terminal_.has_value(); }
   std::optional<std::size_t> steps_to_terminal() const;
