@@ -20,7 +20,7 @@
 namespace baton::contract {
 
 struct GraphBudget {
-  std::size_t states = 50'000;  // of the exact walk
+  std::size_t states = 20'000;  // of the exact walk
 };
 
 struct Analysis {
