@@ -77,7 +77,9 @@ void Compiler::name_tools() {
   }
   for (auto& [name, parsed] : named) {
     tool_ids.emplace(name, static_cast<ToolId>(contracts.size()));
-    plan.tools.push_back({.name = name, .file = parsed.file});
+    Tool& tool = plan.tools.emplace_back();
+    tool.name = name;
+    tool.file = parsed.file;
     contracts.push_back(std::move(parsed));
   }
 }

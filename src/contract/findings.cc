@@ -2,6 +2,7 @@
 #include "contract/findings.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "json/value.h"
@@ -53,13 +54,18 @@ void make_strict(std::vector<Finding>& findings) {
 }
 
 void sort(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
-    const auto key = [](const Finding& one) {
-      return std::tuple<const std::string&, std::size_t, std::size_t>(one.file, one.diagnostic.place.line,
-                                                                      one.diagnostic.place.column);
-    };
-    return key(left) < key(right);
+  // Findings of one place stay in the order in which they were made.
+  std::vector<std::size_t> order(findings.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    const Finding& one = findings[i];
+    return std::tuple<std::string_view, std::size_t, std::size_t, std::size_t>(one.file, one.diagnostic.place.line,
+                                                                               one.diagnostic.place.column, i);
   });
+  std::vector<Finding> sorted;
+  sorted.reserve(findings.size());
+  for (const std::size_t i : order) sorted.push_back(std::move(findings[i]));
+  findings = std::move(sorted);
 }
 
 }  // namespace baton::contract

@@ -89,9 +89,9 @@ class PhaseSet {
 };
 
 struct Phase {
-  std::string name;
+  std::string name = {};
   bool initial = false, terminal = false;
-  PhaseSet next;  // where `transitions` leads from here
+  PhaseSet next = {};  // where `transitions` leads from here
 };
 
 // --- invariants ---------------------------------------------------------------------------------------------------------------
@@ -113,24 +113,24 @@ enum class Op : std::uint8_t {
 std::string_view name_of(Op op);
 
 struct Test {
-  Op op;
-  json::Value value;                           // the operand as it was written
+  Op op = {};
+  json::Value value = {};                      // the operand as it was written
   json::Decimal number = {};                   // of gte, lte, length_gte and length_lte
   std::shared_ptr<const re2::RE2> regex = {};  // of regex
 };
 
 // A path that was compiled, and how it was written.
 struct PathAt {
-  json::Path path;
-  std::string text;
+  json::Path path = {};
+  std::string text = {};
 };
 
 enum class Scope : std::uint8_t { Call, Boundary };  // which document an assertion's path starts in
 enum class Origin : std::uint8_t { Written, Schema };
 
 struct Invariant {
-  PathAt at;
-  std::vector<Test> tests;  // all of them must pass
+  PathAt at = {};
+  std::vector<Test> tests = {};  // all of them must pass
   std::optional<SlotId> ref = {};
   std::optional<json::Decimal> tolerance = {};
   Scope scope = Scope::Call;
@@ -141,55 +141,55 @@ struct Invariant {
 
 struct Retries {
   std::int64_t max_attempts = 1;  // the first included
-  std::vector<std::string> retry_on;
+  std::vector<std::string> retry_on = {};
   bool respect_retry_after = true;
   json::Decimal max_sleep_seconds = {};
 };
 
 struct AllowedError {  // all that are there must match
-  std::optional<std::string> code, error_class;
+  std::optional<std::string> code = {}, error_class = {};
   std::optional<std::int64_t> http_status;
   std::shared_ptr<const re2::RE2> message;
 };
 
 struct Precondition {
-  std::optional<ToolId> prior;  // absent: it is about the number of steps
-  std::vector<Invariant> with_output;
-  std::optional<PathAt> resource, prior_resource;  // the same place unless `prior_path` says otherwise
+  std::optional<ToolId> prior = {};  // absent: it is about the number of steps
+  std::vector<Invariant> with_output = {};
+  std::optional<PathAt> resource = {}, prior_resource = {};  // the same place unless `prior_path` says otherwise
   std::int64_t steps = 0;
 };
 
 struct Bind {
-  SlotId slot;
+  SlotId slot = {};
   Source source = Source::Arguments;
-  PathAt at;
+  PathAt at = {};
 };
 
 struct ResponseFormat {
-  std::optional<std::string> finish_reason;  // normalised: tool_calls, stop, length, ...
+  std::optional<std::string> finish_reason = {};  // normalised: tool_calls, stop, length, ...
   bool content_empty = false;
-  std::optional<bool> tool_calls_present;
+  std::optional<bool> tool_calls_present = {};
 };
 
 struct Checkpoint {
-  std::string name;                   // of one in session.yaml; empty: the tool's own
-  std::vector<Invariant> conditions;  // none: always
+  std::string name = {};                   // of one in session.yaml; empty: the tool's own
+  std::vector<Invariant> conditions = {};  // none: always
   bool match_all = false;
-  std::optional<SideEffect> side_effect;
+  std::optional<SideEffect> side_effect = {};
   json::Decimal timeout_seconds = {};
   bool allow_on_timeout = false;
   struct Shown {
-    std::string label;
-    PathAt at;
+    std::string label = {};
+    PathAt at = {};
   };
-  std::vector<Shown> context;
-  std::optional<ToolId> tool;  // of one in session.yaml; absent: all
+  std::vector<Shown> context = {};
+  std::optional<ToolId> tool = {};  // of one in session.yaml; absent: all
 };
 
 // A case that must be decided as it says; not part of what a session needs, and not of the hash.
 struct Golden {
-  std::string id, input_ref;
-  json::Value body;  // the inline form
+  std::string id = {}, input_ref = {};
+  json::Value body = {};  // the inline form
 };
 
 // What can be checked of a call, in the order in which it is (spec order; the engine walks a tool's list of these).
@@ -215,33 +215,34 @@ enum class Check : std::uint8_t {
 std::string_view name_of(Check check);
 
 struct Tool {
-  std::string name, file;  // the file it was read from
+  std::string name = {}, file = {};  // the file it was read from
   SideEffect side_effect = SideEffect::Read;
   Evidence evidence = Evidence::LocalTransaction;
   Commit commit = Commit::Acknowledged;
   std::int64_t total_ms = 0;
-  Retries retries;
-  std::vector<AllowedError> allowed_errors;
-  std::optional<Gate> gate;
+  Retries retries = {};
+  std::vector<AllowedError> allowed_errors = {};
+  std::optional<Gate> gate = {};
   bool passes_gate = true;  // what the gate, or else risk_defaults, says
-  PhaseSet valid_in;        // empty set of no phases when the session has none
+  PhaseSet valid_in = {};   // empty set of no phases when the session has none
   bool names_phases = false;
-  std::optional<PhaseId> advances_to;
-  std::vector<Precondition> preconditions;
-  std::vector<ToolId> forbids;
-  std::vector<Invariant> arguments;  // argument_value_invariants, then what the schema says
-  std::vector<Invariant> input_assertions, output_assertions, execution_constraints;
-  std::optional<ResponseFormat> response_format;
-  std::vector<Invariant> allow, deny;  // of principals
-  std::vector<Bind> binds;
-  std::optional<Checkpoint> checkpoint;
-  std::vector<Golden> golden;
-  std::shared_ptr<const json::Value> schema, output_schema;  // of its arguments and its output, where they are known
+  std::optional<PhaseId> advances_to = {};
+  std::vector<Precondition> preconditions = {};
+  std::vector<ToolId> forbids = {};
+  std::vector<Invariant> arguments = {};  // argument_value_invariants, then what the schema says
+  std::vector<Invariant> input_assertions = {}, output_assertions = {}, execution_constraints = {};
+  std::optional<ResponseFormat> response_format = {};
+  std::vector<Invariant> allow = {}, deny = {};  // of principals
+  std::vector<Bind> binds = {};
+  std::optional<Checkpoint> checkpoint = {};
+  std::vector<Golden> golden = {};
+  std::shared_ptr<const json::Value> schema = {},
+                                     output_schema = {};  // of its arguments and its output, where they are known
 
   // Worked out from the session.
-  std::vector<Check> checks;
+  std::vector<Check> checks = {};
   std::vector<std::uint32_t> aggregates, envelopes, checkpoints, label_gates,
-      rules;  // those of the session that concern it
+      rules = {};  // those of the session that concern it
 };
 
 // --- the session ----------------------------------------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ struct Tool {
 struct Limits {
   std::optional<std::int64_t> max_steps, max_tool_calls;
   bool narrow = false;  // max_tool_calls_mode
-  std::optional<json::Decimal> max_cost;
+  std::optional<json::Decimal> max_cost = {};
   std::map<ToolId, std::int64_t> max_calls;
   std::optional<std::int64_t> loop_window, loop_threshold;
   std::optional<std::int64_t> consecutive_blocks, consecutive_errors;
@@ -257,96 +258,96 @@ struct Limits {
 
 struct Rule {
   bool allows = false;
-  Invariant principal;
+  Invariant principal = {};
   bool all_tools = true;
-  std::vector<ToolId> tools;
+  std::vector<ToolId> tools = {};
 };
 
 struct LabelGate {
-  std::string label, reason;
+  std::string label = {}, reason = {};
   bool all_tools = false;
-  std::vector<ToolId> tools;
-  std::vector<std::string> unknown;  // names that are no tools of the pack
+  std::vector<ToolId> tools = {};
+  std::vector<std::string> unknown = {};  // names that are no tools of the pack
 };
 
 struct ProviderTerm {
-  std::vector<std::string> path;  // the parts of a dotted name
-  std::string text;               // as it was written, without the literal
-  std::optional<std::string> equals;
+  std::vector<std::string> path = {};  // the parts of a dotted name
+  std::string text = {};               // as it was written, without the literal
+  std::optional<std::string> equals = {};
 };
 struct Provider {
-  std::string name;
+  std::string name = {};
   using Pattern = std::vector<ProviderTerm>;
   struct Named {
-    std::string text;
-    Pattern terms;
+    std::string text = {};
+    Pattern terms = {};
   };
-  std::vector<Named> block, warn;
+  std::vector<Named> block = {}, warn = {};
   bool warn_floating_alias = false;
 };
 
 struct Resource {
-  std::string name, type;
-  PathAt at;
+  std::string name = {}, type = {};
+  PathAt at = {};
 };
 
 struct Bounds {
-  std::optional<json::Decimal> gte, lte;
+  std::optional<json::Decimal> gte = {}, lte = {};
 };
 struct Aggregate {
-  std::string name, reason;
+  std::string name = {}, reason = {};
   Metric metric = Metric::Count;
   bool all_tools = false;
-  std::vector<ToolId> tools;
-  std::optional<PathAt> at;
-  Bounds bounds;
+  std::vector<ToolId> tools = {};
+  std::optional<PathAt> at = {};
+  Bounds bounds = {};
   struct When {
-    SlotId slot;
-    std::vector<Test> tests;  // gte, lte, equals
-    Bounds then;              // replaces what it names
+    SlotId slot = {};
+    std::vector<Test> tests = {};  // gte, lte, equals
+    Bounds then = {};              // replaces what it names
   };
-  std::vector<When> when;
+  std::vector<When> when = {};
 };
 
 struct Stage {
-  ToolId tool;
+  ToolId tool = {};
   Role role = Role::Constrained;
   Source source = Source::Arguments;
-  PathAt at;
+  PathAt at = {};
 };
 struct Envelope {
-  std::string name, reason;
+  std::string name = {}, reason = {};
   Constraint constraint = Constraint::LteCeiling;
-  std::optional<json::Decimal> band;
-  std::vector<Stage> stages;
+  std::optional<json::Decimal> band = {};
+  std::vector<Stage> stages = {};
 };
 
 struct Suppression {
-  std::string check, tool, phase, name, reason;
+  std::string check = {}, tool = {}, phase = {}, name = {}, reason = {};
   std::size_t line = 0, column = 0;  // where it stands in session.yaml
 };
 
 struct Plan {
-  std::string agent;
-  std::vector<Tool> tools;  // by ToolId
-  std::vector<Phase> phases;
-  std::optional<PhaseId> initial;
-  std::vector<std::string> slots;
-  Limits limits;
+  std::string agent = {};
+  std::vector<Tool> tools = {};  // by ToolId
+  std::vector<Phase> phases = {};
+  std::optional<PhaseId> initial = {};
+  std::vector<std::string> slots = {};
+  Limits limits = {};
   bool risk_allows[5] = {true, false, false, false, false};  // by SideEffect
   bool default_deny = false;
-  std::vector<Rule> rules;
-  std::vector<LabelGate> label_gates;
-  std::vector<Provider> providers;
-  std::vector<Resource> resources;
-  std::vector<Aggregate> aggregates;
-  std::vector<Envelope> envelopes;
-  std::vector<Checkpoint> checkpoints;
+  std::vector<Rule> rules = {};
+  std::vector<LabelGate> label_gates = {};
+  std::vector<Provider> providers = {};
+  std::vector<Resource> resources = {};
+  std::vector<Aggregate> aggregates = {};
+  std::vector<Envelope> envelopes = {};
+  std::vector<Checkpoint> checkpoints = {};
   bool schema_derived = true;
-  std::vector<Suppression> suppressions;
-  bool needs_principal = false;          // some rule or policy asks who it is
-  std::vector<std::string> environment;  // variables that equals_env names, sorted
-  std::string hash;                      // sha256:<64 hexadecimal digits>
+  std::vector<Suppression> suppressions = {};
+  bool needs_principal = false;               // some rule or policy asks who it is
+  std::vector<std::string> environment = {};  // variables that equals_env names, sorted
+  std::string hash = {};                      // sha256:<64 hexadecimal digits>
 
   std::optional<ToolId> find_tool(std::string_view name) const;
   std::optional<PhaseId> find_phase(std::string_view name) const;
@@ -358,28 +359,28 @@ struct Plan {
 // --- a workflow -----------------------------------------------------------------------------------------------------------------
 
 struct WorkflowRole {
-  std::string name, session_contract;
-  std::shared_ptr<const Plan> plan;
+  std::string name = {}, session_contract = {};
+  std::shared_ptr<const Plan> plan = {};
 };
 struct WorkflowHandoff {
   std::uint32_t from, to;  // roles
-  std::vector<std::string> artifacts;
-  std::optional<ClosePolicy> close_policy;
+  std::vector<std::string> artifacts = {};
+  std::optional<ClosePolicy> close_policy = {};
 };
 struct SharedResource {
-  std::string alias;
+  std::string alias = {};
   SharedMode mode = SharedMode::SingleWriter;
 };
 struct WorkflowPlan {
-  std::string name;
-  std::vector<WorkflowRole> roles;
-  std::vector<WorkflowHandoff> handoffs;
+  std::string name = {};
+  std::vector<WorkflowRole> roles = {};
+  std::vector<WorkflowHandoff> handoffs = {};
   std::optional<std::int64_t> max_sessions, max_active_sessions, max_total_steps, max_open_handoffs;
-  std::optional<json::Decimal> max_total_cost;
-  std::vector<SharedResource> shared;
+  std::optional<json::Decimal> max_total_cost = {};
+  std::vector<SharedResource> shared = {};
   bool subtree_kill = false, operator_only_kill = false;
   ClosePolicy close_policy = ClosePolicy::RequestCancel;
-  std::string hash;
+  std::string hash = {};
 };
 
 }  // namespace baton::contract

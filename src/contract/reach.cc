@@ -132,7 +132,7 @@ Reach reach_of(const Graph& graph) {
 
 Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max)
     : graph_(graph),
-      forbids_(forbids),
+
       bit_of_(graph.tools.size()),
       forbidden_by_(graph.tools.size()),
       valid_in_(graph.phases),

@@ -82,7 +82,6 @@ class Walk {
   std::vector<std::string> calls_to(std::uint32_t state) const;
 
   const Graph& graph_;
-  const Forbids forbids_;
   std::vector<std::optional<std::uint32_t>> bit_of_;  // by tool: its place in `done`
   std::vector<std::vector<ToolId>> forbidden_by_;     // by tool
   std::vector<std::vector<ToolId>> valid_in_;         // by phase: tools that may be callable
