@@ -166,47 +166,76 @@ std::string listed(const std::set<std::string>& names) {
   return out.empty() ? "nothing" : out;
 }
 
+std::string tool_named_in(const std::string& text) {
+  Findings ignored;
+  const Parsed parsed = parse_file(ignored, {"contract.yaml", text});
+  const std::string name = text_in(parsed.root(), "tool");
+  if (!name.empty()) return name;
+  // A text that is no document still has its first line.
+  const auto at = text.find("tool: ");
+  return at == std::string::npos ? "contract" : text.substr(at + 6, text.find('\n', at) - at - 6);
+}
+
+// The workflow that a case or a scenario holds, with the packs of its roles.
+WorkflowSource workflow_of(json::Node from, const Filler& filler, bool fill) {
+  WorkflowSource out;
+  out.workflow = from["workflow_text"]
+                     ? SourceFile{"workflow.yaml", text_in(from, "workflow_text")}
+                     : SourceFile{"workflow.yaml", Filler::head(from["workflow"], "workflow", fill), true};
+  for (const json::Member role : from["packs"].members())
+    out.packs.emplace(role.name(), pack_of(role.value, filler, fill));
+  return out;
+}
+
+ScenarioPack pack_of_case(json::Node scenario, json::Node entry) {
+  ScenarioPack out;
+  out.options.environment = variables_of(entry["environment"] ? entry["environment"] : scenario["environment"]);
+  out.options.without_principal = entry["principal"].is_text("none");
+  for (const std::string& tool : texts_in(entry, "unwrapped")) out.options.unwrapped.insert(tool);
+  const Filler filler(scenario["defaults"]);
+  const bool fill = flag_in(entry, "boilerplate", true);
+  if (entry["workflow"] || entry["workflow_text"]) {
+    out.workflow = workflow_of(entry, filler, fill);
+    return out;
+  }
+  out.pack = pack_of(entry, filler, fill, text_in(entry, "file"));
+  if (const std::string text = text_in(entry, "contract_text"); entry["contract_text"]) {
+    // Raw text is read from the file it would be in: that of the tool it names, as far as that can be told.
+    std::string file = text_in(entry, "file");
+    if (file.empty()) file = tool_named_in(text) + ".yaml";
+    out.pack.contracts.push_back({std::move(file), text});
+  }
+  if (entry["session_text"]) out.pack.session = SourceFile{"session.yaml", text_in(entry, "session_text")};
+  return out;
+}
+
+// Of `run` and `events`. Roles have principals and variables of their own, which are looked at when their sessions begin.
+ScenarioPack pack_of_scenario(json::Node root, Body body) {
+  ScenarioPack out;
+  const Filler filler(root["defaults"]);
+  if (body == Body::Events) {
+    out.workflow = workflow_of(root, filler, true);
+    return out;
+  }
+  out.options.environment = variables_of(root["environment"]);
+  out.options.without_principal = !root["principal"];
+  out.pack = pack_of(root, filler, true);
+  return out;
+}
+
 class CaseJudge {
  public:
-  CaseJudge(json::Node scenario, json::Node entry) : entry_(entry), filler_(scenario["defaults"]) {
-    options_.environment = variables_of(entry["environment"] ? entry["environment"] : scenario["environment"]);
-    options_.without_principal = entry["principal"].is_text("none");
-    for (const std::string& tool : texts_in(entry, "unwrapped")) options_.unwrapped.insert(tool);
-  }
+  CaseJudge(json::Node scenario, json::Node entry) : entry_(entry), source_(pack_of_case(scenario, entry)) {}
 
   Judged judge(std::size_t number) {
-    if (entry_["workflow"] || entry_["workflow_text"]) compile_all();
-    else compile_pack();
+    if (source_.workflow) compile_all();
+    else take(compile(source_.pack, source_.options));
     Judged out{number, place_of(entry_), true, {}, {}, text_in(entry_, "why")};
     compare(out);
     return out;
   }
 
  private:
-  bool fills() const { return flag_in(entry_, "boilerplate", true); }
-
-  void compile_pack() {
-    PackSource source = pack_of(entry_, filler_, fills(), text_in(entry_, "file"));
-    if (const std::string text = text_in(entry_, "contract_text"); entry_["contract_text"]) {
-      // Raw text is read from the file it would be in: that of the tool it names, as far as that can be told.
-      std::string file = text_in(entry_, "file");
-      if (file.empty()) file = tool_named_in(text) + ".yaml";
-      source.contracts.push_back({std::move(file), text});
-    }
-    if (entry_["session_text"]) source.session = SourceFile{"session.yaml", text_in(entry_, "session_text")};
-    take(compile(source, options_));
-  }
-
-  static std::string tool_named_in(const std::string& text) {
-    Findings ignored;
-    const Parsed parsed = parse_file(ignored, {"contract.yaml", text});
-    const std::string name = text_in(parsed.root(), "tool");
-    if (!name.empty()) return name;
-    // A text that is no document still has its first line.
-    const auto at = text.find("tool: ");
-    return at == std::string::npos ? "contract" : text.substr(at + 6, text.find('\n', at) - at - 6);
-  }
-
   void take(const Compiled& compiled) {
     findings_.insert(findings_.end(), compiled.findings.begin(), compiled.findings.end());
     if (!compiled.plan) return;
@@ -216,13 +245,7 @@ class CaseJudge {
   }
 
   void compile_all() {
-    WorkflowSource source;
-    source.workflow = entry_["workflow_text"]
-                          ? SourceFile{"workflow.yaml", text_in(entry_, "workflow_text")}
-                          : SourceFile{"workflow.yaml", Filler::head(entry_["workflow"], "workflow", fills()), true};
-    for (const json::Member role : entry_["packs"].members())
-      source.packs.emplace(role.name(), pack_of(role.value, filler_, fills()));
-    const CompiledWorkflow compiled = compile_workflow(source, options_);
+    const CompiledWorkflow compiled = compile_workflow(*source_.workflow, source_.options);
     findings_ = compiled.findings;
     if (!compiled.plan) return;
     for (const WorkflowRole& role : compiled.plan->roles)
@@ -270,29 +293,32 @@ class CaseJudge {
   }
 
   const json::Node entry_;
-  const Filler filler_;
-  CompileOptions options_;
+  const ScenarioPack source_;
   std::vector<Finding> findings_, graph_;
 };
 
-}  // namespace
+// A file as a scenario: its document, which body it has, and what is wrong with it.
+struct Read {
+  Parsed parsed;
+  std::string name;
+  Body body = Body::None;
+  std::vector<Finding> findings;
+};
 
-bool ScenarioReport::passed() const { return is_readable() && std::ranges::all_of(entries, &Judged::passed); }
-
-ScenarioReport judge_scenario(const SourceFile& file, std::string_view stem) {
-  ScenarioReport out;
+Read read_scenario(const SourceFile& file, std::string_view stem) {
+  Read out;
   Findings findings;
-  const Parsed parsed = parse_file(findings, file);
-  if (!parsed.document) {
+  out.parsed = parse_file(findings, file);
+  if (!out.parsed.document) {
     out.findings = findings.take();
     return out;
   }
-  const json::Node root = parsed.document->root();
+  const json::Node root = out.parsed.document->root();
   check_shape(findings, root, kScenario, "scenario");
-  out.scenario = text_in(root, "scenario");
-  if (!stem.empty() && !out.scenario.empty() && out.scenario != stem)
+  out.name = text_in(root, "scenario");
+  if (!stem.empty() && !out.name.empty() && out.name != stem)
     findings.add(Code::SCENARIO_FILE, root["scenario"],
-                 {{"problem", "is called `" + out.scenario + "`, and its file `" + std::string(stem) + "`"}});
+                 {{"problem", "is called `" + out.name + "`, and its file `" + std::string(stem) + "`"}});
   const std::array bodies = {std::pair{"cases", Body::Cases}, std::pair{"run", Body::Run},
                              std::pair{"events", Body::Events}};
   std::size_t count = 0;
@@ -303,9 +329,47 @@ ScenarioReport judge_scenario(const SourceFile& file, std::string_view stem) {
     }
   if (count != 1) findings.add(Code::SCENARIO_FILE, root, {{"problem", "has " + std::to_string(count) + " bodies"}});
   out.findings = findings.take();
+  return out;
+}
+
+}  // namespace
+
+bool ScenarioReport::passed() const { return is_readable() && std::ranges::all_of(entries, &Judged::passed); }
+
+ScenarioReport judge_scenario(const SourceFile& file, std::string_view stem) {
+  Read read = read_scenario(file, stem);
+  ScenarioReport out{read.name, read.body, std::move(read.findings), {}};
   if (!out.is_readable() || out.body != Body::Cases) return out;
+  const json::Node root = read.parsed.root();
   std::size_t number = 0;
   for (const json::Node entry : root["cases"].elements()) out.entries.push_back(CaseJudge(root, entry).judge(++number));
+  return out;
+}
+
+std::vector<ScenarioPack> scenario_packs(const SourceFile& file) {
+  const Read read = read_scenario(file, {});
+  std::vector<ScenarioPack> out;
+  if (has_errors(read.findings)) return out;
+  const json::Node root = read.parsed.root();
+  if (read.body != Body::Cases) out.push_back(pack_of_scenario(root, read.body));
+  for (const json::Node entry : root["cases"].elements()) out.push_back(pack_of_case(root, entry));
+  return out;
+}
+
+CompiledScenario compile_scenario(const SourceFile& file, std::string_view stem) {
+  Read read = read_scenario(file, stem);
+  CompiledScenario out{read.body, std::move(read.findings), nullptr, nullptr};
+  if (has_errors(out.findings) || read.body == Body::Cases) return out;
+  const ScenarioPack source = pack_of_scenario(read.parsed.root(), read.body);
+  if (source.workflow) {
+    CompiledWorkflow compiled = compile_workflow(*source.workflow, source.options);
+    out.workflow = std::move(compiled.plan);
+    std::ranges::move(compiled.findings, std::back_inserter(out.findings));
+  } else {
+    Compiled compiled = compile(source.pack, source.options);
+    out.plan = std::move(compiled.plan);
+    std::ranges::move(compiled.findings, std::back_inserter(out.findings));
+  }
   return out;
 }
 

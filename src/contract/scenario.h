@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scenario files: a pack, what happens, and what must be decided (docs/formats/scenarios.md). Nothing is executed.
 //
-// Here the body `cases` (compile only) is judged.
+// Here the body `cases` (compile only) is judged, and the packs of `run` and `events` are compiled for whoever runs them.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,25 @@ struct ScenarioReport {
   bool is_readable() const { return !has_errors(findings); }
   bool passed() const;
 };
+
+// What is compiled for one case, or for the whole of a run or of events: everything that the file leaves out is filled in.
+struct ScenarioPack {
+  PackSource pack;
+  std::optional<WorkflowSource> workflow;  // there is one: then it is compiled with its packs, and `pack` is empty
+  CompileOptions options;
+};
+
+// One for each case; of `run` and `events` the one. Nothing of a file that cannot be read.
+std::vector<ScenarioPack> scenario_packs(const SourceFile& file);
+
+// The pack of a `run` or the workflow of `events`. A body whose pack has errors fails as a whole.
+struct CompiledScenario {
+  Body body = Body::None;
+  std::vector<Finding> findings;  // of the file, and, when it could be read, of its pack
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const WorkflowPlan> workflow;
+};
+CompiledScenario compile_scenario(const SourceFile& file, std::string_view stem);
 
 // `stem`: the file's name without its ending, which `scenario` must be; empty: not asked.
 ScenarioReport judge_scenario(const SourceFile& file, std::string_view stem);
