@@ -55,7 +55,6 @@ class PhaseReader {
 
   void read_transitions() {
     for (const json::Member member : root_["transitions"].members()) {
-      if (is_own(member.name())) continue;
       const auto from = compiler_.need_phase(member.key);
       for (const json::Node to : member.value.elements())
         if (const auto phase = compiler_.need_phase(to); phase && from) plan_.phases[*from].next.add(*phase);
@@ -180,7 +179,6 @@ class RuleReader {
  private:
   void read_calls_per_tool() {
     for (const json::Member member : root_["session_limits"]["max_calls_per_tool"].members()) {
-      if (is_own(member.name())) continue;
       const auto tool = compiler_.need_tool(member.key, Code::LIMIT_UNKNOWN_TOOL);
       if (tool && member.value.is_number())
         plan_.limits.max_calls[*tool] = json::to_int64(member.value.number_text()).value_or(1);
@@ -410,7 +408,6 @@ void Compiler::read_session() {
       plan.risk_allows[i] = *gate == Gate::Allow;
 
   for (const json::Member member : root["provider_constraints"].members()) {
-    if (is_own(member.name())) continue;
     if (std::ranges::find(kProviders, member.name()) == kProviders.end())
       findings.add(Code::PROVIDER_UNKNOWN, member.key, {{"provider", member.name()}});
     Provider provider{std::string(member.name()), {}, {}, flag_in(member.value, "warn_floating_alias", false)};
@@ -426,7 +423,6 @@ void Compiler::read_session() {
   }
 
   for (const json::Member member : root["resources"].members()) {
-    if (is_own(member.name())) continue;
     if (auto at = path_in(findings, member.value["extract_from"], "path"))
       plan.resources.push_back({std::string(member.name()), text_in(member.value, "type"), std::move(*at)});
   }

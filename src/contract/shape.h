@@ -68,7 +68,7 @@ void check_shape(Findings& findings, json::Node value, const Shape& shape, std::
 // A JSON Schema (draft 2020-12) of the shape, descriptions and all.
 json::Value schema_of(const Shape& shape, std::string_view title);
 
-// Members of people's own, which nobody reads.
+// Members of people's own, which nobody reads. Only of objects whose members are fields: in a map each is a name.
 inline bool is_own(std::string_view name) { return name.starts_with("x-"); }
 
 }  // namespace baton::contract
