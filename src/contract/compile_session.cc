@@ -296,7 +296,9 @@ class RuleReader {
       if (tool && at && role)
         out.stages.push_back({*tool, *role, output ? Source::Output : Source::Arguments, std::move(*at)});
     }
-    if (constraint && stages.is_array()) check_stages(entry, stages, *constraint);
+    if (stages.is_array() && stages.size() < 2)
+      findings_.add(Code::ENVELOPE_STAGES_MIN, stages, {{"name", out.name}});
+    else if (constraint && stages.is_array()) check_stages(entry, stages, *constraint);
     if (constraint == Constraint::WithinBand && !entry["band"])
       findings_.add_absent(Code::ENVELOPE_BAND_REQUIRED, entry, "band",
                            {{"field", "band"}, {"expected", "a fraction of at least 0"}});
@@ -318,10 +320,6 @@ class RuleReader {
   }
 
   void check_stages(json::Node entry, json::Node stages, Constraint constraint) {
-    if (stages.size() < 2) {
-      findings_.add(Code::ENVELOPE_STAGES_MIN, stages, {{"name", text_in(entry, "name")}});
-      return;
-    }
     const std::vector<Role> roles = needed(constraint);
     std::vector<json::Node> constrained;
     std::vector<std::optional<std::size_t>> first(roles.size());
