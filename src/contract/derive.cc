@@ -75,7 +75,8 @@ class Deriver {
         if (on) skipped(below, "its name");
         continue;
       }
-      const bool here = on && !is_excluded(*compiled);
+      const bool excluded = is_excluded(*compiled);  // asked in any case: it notes what it matched
+      const bool here = on && !excluded;
       if (property.value["properties"].is_object()) walk(property.value, below, here, depth + 1);
       else {
         for (const std::string_view name : kComposing)
