@@ -82,11 +82,12 @@ bool Possible::can_pass(std::span<const Test> tests) const {
   return !both.never;
 }
 
-Possible possible_at(const Tool& tool, const json::Path& path) {
+Possible possible_at(const Tool& tool, const json::Path& path, Presence presence) {
   Possible out;
   for (const auto* list : {&tool.arguments, &tool.execution_constraints})
     for (const Invariant& invariant : *list)
-      if (invariant.at.path == path) out.narrow(invariant.tests);
+      if (invariant.at.path == path && (presence == Presence::Assumed || invariant.origin == Origin::Written))
+        out.narrow(invariant.tests);
   return out;
 }
 

@@ -579,9 +579,10 @@ class Analyser {
       return quoted(tool.name) + " is " + std::string(name_of(tool.side_effect)) + ", not " +
              std::string(name_of(*checkpoint.side_effect));
     if (reach_.complete && !reach_.can_call(id)) return quoted(tool.name) + " can never be called";
+    // An absent value fires the checkpoint, so only what also refuses absent values keeps it from firing.
     std::size_t impossible = 0;
     for (const Invariant& condition : checkpoint.conditions)
-      if (!possible_at(tool, condition.at.path).can_pass(condition.tests)) ++impossible;
+      if (!possible_at(tool, condition.at.path, Presence::Sure).can_pass(condition.tests)) ++impossible;
     const bool never = !checkpoint.conditions.empty() &&
                        (checkpoint.match_all ? impossible > 0 : impossible == checkpoint.conditions.size());
     return never ? "the arguments of " + quoted(tool.name) + " cannot be so" : std::string();
