@@ -151,6 +151,9 @@ class Analyser {
       return tool.gate ? "its gate is `block`"
                        : "risk_defaults blocks " + std::string(name_of(tool.side_effect)) +
                              " tools, and it has no gate of its own";
+    if (!graph_.tools[id].in_time)
+      return "it requires as many steps as a session may have (max_steps is " +
+             std::to_string(*plan_.limits.max_steps) + ")";
     if (!graph_.tools[id].admitted) return "default_deny denies it to everybody: no rule allows it";
     if (graph_.tools[id].domain.empty()) return "it is valid in no phase from which its advance is legal";
     if (places_of(id).empty()) return "none of its phases can be reached";

@@ -39,7 +39,9 @@ Graph::Graph(const Plan& of)
     Node node;
     bool allowed_by_rule = false;
     for (const std::uint32_t rule : tool.rules) allowed_by_rule = allowed_by_rule || plan.rules[rule].allows;
-    node.admitted = tool.passes_gate && (!plan.default_deny || allowed_by_rule || !tool.allow.empty());
+    for (const Precondition& precondition : tool.preconditions)
+      node.in_time = node.in_time && (!plan.limits.max_steps || precondition.steps < *plan.limits.max_steps);
+    node.admitted = node.in_time && tool.passes_gate && (!plan.default_deny || allowed_by_rule || !tool.allow.empty());
     node.domain = PhaseSet(phases);
     if (plan.phases.empty()) node.domain.add(0);
     else

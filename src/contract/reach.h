@@ -27,7 +27,8 @@ struct Graph {
     Role role = Role::Ceiling;
   };
   struct Node {
-    bool admitted = true;  // gate and policy let it through for somebody
+    bool admitted = true;  // gate and policy let it through for somebody, and the limits leave it a step
+    bool in_time = true;   // of that, the steps: it does not ask for as many as a session may have
     PhaseSet domain;       // where it is valid and its advance is legal
     std::vector<Need> needs;
   };
