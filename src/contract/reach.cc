@@ -8,11 +8,11 @@
 namespace baton::contract {
 namespace {
 
-// Looks at a tool in a state that the exact view may take for each state that it may visit.
-constexpr std::size_t kLooksPerState = 40;
-
 // Operations on sets of phases that the broad view may take: a pack of 500 tools and 20 phases needs some thousand.
 constexpr std::size_t kReachWorkMax = 4'000'000;
+
+// What may be looked at for each state of the budget of the exact view, on the average.
+constexpr std::size_t kWorkPerState = 100;
 
 // The roles whose stages give an envelope its reference.
 bool is_reference_of(Constraint constraint, Role role) {
@@ -168,9 +168,12 @@ Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t 
     key.append(reinterpret_cast<const char*>(state.done.data()), state.done.size() * sizeof(std::uint64_t));
     return seen.insert(std::move(key)).second;
   };
+  // The budget bounds the states, and with them what is looked at on the way: a state has as many ways out as there are
+  // tools. Once it is used up no state is gone on from any more; those that were reached still count.
+  std::size_t work = 0;
+  const std::size_t work_max = states_max * kWorkPerState;
   states_.push_back({graph.initial, std::vector<std::uint64_t>((bits + 63) / 64)});
   is_new(states_[0]);
-  std::size_t looks = 0;
   for (std::uint32_t at = 0; at < states_.size() && wanted != 0; ++at) {
     const PhaseId phase = states_[at].phase;
     if (!first_in_phase_[phase]) {
@@ -181,32 +184,31 @@ Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t 
       terminal_ = at;
       --wanted;
     }
+    if (!complete_) continue;
     bool leads_on = false;
-    looks += valid_in_[phase].size();
-    if (looks > states_max * kLooksPerState) {
-      complete_ = false;
-      break;
-    }
     for (const ToolId tool : valid_in_[phase]) {
+      work += 1 + graph.tools[tool].needs.size() + forbidden_by_[tool].size();
       if (!can_call(states_[at], tool)) continue;
       if (!first_call_[tool]) {
         first_call_[tool] = at;
         --wanted;
       }
+      if (graph.after(tool, phase) == phase && (!bit_of_[tool] || is_done(states_[at], tool))) continue;  // no change
       State next{graph.after(tool, phase), states_[at].done, at, tool};
+      work += next.done.size() + 1;
       if (bit_of_[tool]) next.done[*bit_of_[tool] / 64] |= std::uint64_t{1} << (*bit_of_[tool] % 64);
-      if (next.phase == phase && next.done == states_[at].done) continue;
       leads_on = true;
       if (!is_new(next)) continue;
-      if (states_.size() >= states_max) {
+      if (states_.size() >= states_max || work > work_max) {
         complete_ = false;
-        continue;
+        break;
       }
       states_.push_back(std::move(next));
     }
-    if (!leads_on && !dead_end_ && !graph.is_terminal(phase)) dead_end_ = at;
+    if (work > work_max) complete_ = false;
+    if (!leads_on && complete_ && !dead_end_ && !graph.is_terminal(phase)) dead_end_ = at;
   }
-  // What was met last may have been met beyond the budget.
+  // Where everything was met, nothing is left to ask.
   complete_ = complete_ || wanted == 0;
 }
 
