@@ -666,17 +666,20 @@ class Analyser {
             {{"cause", quoted(name(tool)) + " may be called " + std::to_string(count) +
                            " times, and all tools together " + std::to_string(*limits.max_tool_calls)}});
     if (plan_.phases.empty()) return;
-    const auto steps = walk_.steps_to_terminal();
-    if (!steps) return;
-    const auto conflict = [&](std::string_view limit, const std::optional<std::int64_t>& most) {
-      if (!most || static_cast<std::int64_t>(*steps) <= *most) return;
-      const std::string cause = "the shortest way to an end takes " + std::to_string(*steps) + " calls, and " +
-                                std::string(limit) + " is " + std::to_string(*most);
+    const auto calls = walk_.steps_to_terminal();
+    if (!calls) return;
+    const auto conflict = [&](std::string_view limit, const std::optional<std::int64_t>& most, std::size_t least,
+                              std::string_view what) {
+      if (!most || static_cast<std::int64_t>(least) <= *most) return;
+      const std::string cause = "the shortest way to an end takes " + std::to_string(least) + " " + std::string(what) +
+                                ", and " + std::string(limit) + " is " + std::to_string(*most);
       add(Code::limit_conflict, {.name = std::string(limit)}, {{"cause", cause}}, *walk_.to_terminal())
           .diagnostic.severity = Severity::Error;
     };
-    conflict("max_steps", limits.max_steps);
-    conflict("max_tool_calls", limits.max_tool_calls);
+    // Several calls can be made in one step, so there may be fewer steps than calls.
+    if (limits.max_steps && static_cast<std::int64_t>(*calls) > *limits.max_steps)
+      conflict("max_steps", limits.max_steps, fewest_steps_to_terminal(graph_, budget_.states).value_or(0), "steps");
+    conflict("max_tool_calls", limits.max_tool_calls, *calls, "calls");
   }
 
   static bool same_principals(const Invariant& left, const Invariant& right) {

@@ -2,6 +2,8 @@
 #include "contract/reach.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -130,11 +132,48 @@ Reach reach_of(const Graph& graph) {
   return out;
 }
 
+std::optional<std::size_t> fewest_steps_to_terminal(const Graph& graph, std::size_t states_max) {
+  // To have called more is never worse here, so each step makes all calls it can that stay, and all that go to one phase.
+  struct State {
+    PhaseId phase;
+    std::vector<bool> done;  // by tool
+    std::size_t steps;
+  };
+  std::deque<State> open = {{graph.initial, std::vector<bool>(graph.tools.size()), 0}};
+  std::set<std::pair<PhaseId, std::vector<bool>>> seen = {{graph.initial, open.front().done}};
+  std::size_t work = 0;
+  while (!open.empty()) {
+    const State state = std::move(open.front());
+    open.pop_front();
+    if (graph.is_terminal(state.phase)) return state.steps;
+    std::map<PhaseId, std::vector<bool>> next = {{state.phase, state.done}};
+    std::vector<ToolId> moving;
+    for (ToolId tool = 0; tool < graph.tools.size(); ++tool) {
+      const Graph::Node& node = graph.tools[tool];
+      work += 1 + node.needs.size();
+      if (!node.admitted || !node.domain.has(state.phase)) continue;
+      if (!std::ranges::all_of(node.needs, [&](const Graph::Need& need) {
+            return std::ranges::any_of(need.any_of, [&](ToolId other) { return state.done[other]; });
+          }))
+        continue;
+      if (graph.after(tool, state.phase) == state.phase) next[state.phase][tool] = true;
+      else moving.push_back(tool);
+    }
+    const std::vector<bool> staying = next[state.phase];
+    for (const ToolId tool : moving) next.emplace(graph.after(tool, state.phase), staying).first->second[tool] = true;
+    for (auto& [phase, done] : next) {
+      work += graph.tools.size() / 64 + 1;
+      if (seen.emplace(phase, done).second) open.push_back({phase, std::move(done), state.steps + 1});
+    }
+    if (seen.size() > states_max || work > states_max * kWorkPerState) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // --- the exact view -------------------------------------------------------------------------------------------------------------
 
 Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max)
     : graph_(graph),
-
       bit_of_(graph.tools.size()),
       forbidden_by_(graph.tools.size()),
       valid_in_(graph.phases),

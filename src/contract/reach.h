@@ -50,6 +50,11 @@ struct Reach {
 };
 Reach reach_of(const Graph& graph);
 
+// How many steps a session needs at least to come to an end: a step may have several calls, as long as all are judged in the
+// phase it begins in and at most one phase is advanced to. A lower bound, because forbidden tools and limits are left out;
+// nothing when no end is found within the budget.
+std::optional<std::size_t> fewest_steps_to_terminal(const Graph& graph, std::size_t states_max);
+
 // --- the exact view -------------------------------------------------------------------------------------------------------------
 
 // The states of a session that calls can lead to, breadth first, until everything that the broad view holds possible was met: each
