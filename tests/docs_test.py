@@ -9,11 +9,14 @@
   heading of that file.
 - Every command of `baton --help`, and every command below one, has a section `## baton NAME` in docs/reference/cli.md,
   and that section names every option of the command.
+- docs/formats/contracts.md names every field, and every word of an enumeration, of `baton contract schema`, and every code of
+  src/diagnostics/contract.def; docs/formats/scenarios.md every member of the tables in src/contract/scenario.cc.
 
 Prints one line a finding and exits 1 when there is any; 2 when it could not run.
 """
 
 import difflib
+import json
 import os
 import re
 import subprocess
@@ -152,6 +155,36 @@ def check_commands(baton):
                 fail(where, f"the section `{heading}` does not name {option}")
 
 
+# --- contracts --------------------------------------------------------------------------------------------------------
+
+
+def names_in(schema):
+    """The fields of a schema and the words of its enumerations, all the way down."""
+    if isinstance(schema, list):
+        return set().union(*map(names_in, schema))
+    if not isinstance(schema, dict):
+        return set()
+    words = {word for word in schema.get("enum", []) if re.fullmatch(r"[a-z_]+", word)}
+    fields = set(schema.get("properties", {}))
+    below = [*schema.get("properties", {}).values(), *(schema.get(key) for key in ("items", "anyOf", "additionalProperties"))]
+    return words | fields | names_in(below)
+
+
+def check_contracts(baton):
+    schemas = [json.loads(output_of(baton, "contract", "schema", kind)) for kind in ("tool", "session", "workflow")]
+    codes = re.findall(r"^DIAGNOSTIC\((\w+)", (ROOT / "src/diagnostics/contract.def").read_text(encoding="utf-8"), re.MULTILINE)
+    members = re.findall(r'Field\{"(\w+)"', (ROOT / "src/contract/scenario.cc").read_text(encoding="utf-8"))
+    for file, names in (("contracts", names_in(schemas) | set(codes)), ("scenarios", set(members))):
+        path = ROOT / f"docs/formats/{file}.md"
+        # What stands in code spans, taken apart into words: `on_429: allow` names both.
+        text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", text))))
+        if not names:
+            fail(path.relative_to(ROOT), "there is nothing to hold it to")
+        for name in sorted(names - named):
+            fail(path.relative_to(ROOT), f"does not name `{name}`")
+
+
 def main(arguments):
     if len(arguments) != 1 or not os.access(arguments[0], os.X_OK):
         print(__doc__, file=sys.stderr)
@@ -160,6 +193,7 @@ def main(arguments):
     check_diagnostics(baton)
     check_links()
     check_commands(baton)
+    check_contracts(baton)
     for finding in findings:
         print(finding)
     print(f"{len(findings)} findings in the documents")
