@@ -65,10 +65,16 @@ void Compiler::name_tools() {
   std::map<std::string, Parsed> named;
   for (const SourceFile& file : source.contracts) {
     Parsed parsed = parse_file(findings, file);
-    if (!parsed.document) continue;
+    if (!parsed.document) {
+      unread.emplace(stem_of(file.name));
+      continue;
+    }
     check_shape(findings, parsed.document->root(), kToolShape, "contract");
     const std::string name = text_in(parsed.root(), "tool");
-    if (name.empty()) continue;
+    if (name.empty()) {
+      unread.emplace(stem_of(file.name));
+      continue;
+    }
     if (is_tool_name(name) && name != stem_of(file.name))
       findings.add(Code::TOOL_NAME_MISMATCH, parsed.root()["tool"], {{"tool", name}, {"file", file.name}});
     if (const auto there = named.find(name); there != named.end())
@@ -106,6 +112,7 @@ void Compiler::name_slots() {
 std::optional<ToolId> Compiler::need_tool(json::Node at, Code code) {
   if (!at.is_string() || at.string().empty()) return std::nullopt;
   if (const auto found = tool_ids.find(at.string()); found != tool_ids.end()) return found->second;
+  if (unread.contains(at.string())) return std::nullopt;
   findings.add(code, at, {{"tool", at.string()}});
   return std::nullopt;
 }
@@ -113,6 +120,7 @@ std::optional<ToolId> Compiler::need_tool(json::Node at, Code code) {
 std::optional<PhaseId> Compiler::need_phase(json::Node at) {
   if (!at.is_string() || at.string().empty()) return std::nullopt;
   if (const auto found = phase_ids.find(at.string()); found != phase_ids.end()) return found->second;
+  if (phases_unread) return std::nullopt;
   findings.add(Code::PHASE_UNKNOWN, at, {{"phase", at.string()}});
   return std::nullopt;
 }
@@ -120,6 +128,7 @@ std::optional<PhaseId> Compiler::need_phase(json::Node at) {
 std::optional<SlotId> Compiler::need_slot(json::Node at) {
   if (!at.is_string() || at.string().empty()) return std::nullopt;
   if (const auto found = slot_ids.find(at.string()); found != slot_ids.end()) return found->second;
+  if (!unread.empty()) return std::nullopt;  // one of them may fill it
   findings.add(Code::REF_UNKNOWN_BINDING, at, {{"slot", at.string()}});
   return std::nullopt;
 }

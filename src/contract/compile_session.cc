@@ -31,6 +31,7 @@ class PhaseReader {
  private:
   void name_phases() {
     const json::Node list = root_["phases"];
+    compiler_.phases_unread = compiler_.source.session && (!root_ || (list && !list.is_array()));
     if (!list.is_array()) return;
     compiler_.has_phases = true;
     for (const json::Node entry : list.elements()) {

@@ -151,7 +151,7 @@ class ToolReader {
     const json::Node transitions = root_["transitions"];
     if (!transitions.is_object()) return;
     if (!compiler_.has_phases) {
-      findings_.add(Code::PHASES_NOT_DECLARED, transitions, {});
+      if (!compiler_.phases_unread) findings_.add(Code::PHASES_NOT_DECLARED, transitions, {});
       return;
     }
     if (const json::Node list = transitions["valid_in_phases"]; list.is_array() && list.size() != 0) {

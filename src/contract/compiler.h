@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@ struct Compiler {
   std::vector<ToolId> binders = {};  // by SlotId
   std::map<std::string, ToolSchema, std::less<>> schemas = {};
   bool has_phases = false;  // session.yaml declares some
+  // What could not be read has been reported; what would only follow from that is not.
+  std::set<std::string, std::less<>> unread = {};  // tools whose contract has no name, by the stems of the files
+  bool phases_unread = false;
 
   void read_files();
   void name_tools();
