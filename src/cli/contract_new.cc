@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// baton contract new: writes a pack to start from.
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/descriptor.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/contract.h"
+#include "cli/input.h"
+#include "cli/render.h"
+#include "contract/starter.h"
+#include "json/parse.h"
+
+namespace baton::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string folder, agent, from_tools;
+  bool force = false;
+};
+
+// Never through a link, and never over a file unless that was asked for.
+Result<void> write_file(const fs::path& path, std::string_view text, bool force) {
+  const std::string doing = "writing " + path.string();
+  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
+  const Descriptor descriptor(::open(path.c_str(), flags, 0666));
+  if (descriptor.get() < 0) return failure(doing, std::strerror(errno));
+  if (!write_all(descriptor.get(), text)) return failure(doing, std::strerror(errno));
+  return {};
+}
+
+std::string agent_name(const Arguments& arguments) {
+  if (!arguments.agent.empty()) return arguments.agent;
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(arguments.folder, error);
+  const std::string name =
+      folder.has_filename() ? folder.filename().string() : folder.parent_path().filename().string();
+  return name.empty() ? "my-agent" : name;
+}
+
+// Nothing (and a message) when the definitions cannot be read.
+std::optional<contract::Starter> starter_of(World& world, const Arguments& arguments) {
+  if (arguments.from_tools.empty()) return contract::starter_pack(agent_name(arguments));
+  const auto text = read_document(world, arguments.from_tools, limits::kCliDocumentBytesMax);
+  if (!text) return could_not(world, text.error().text()), std::nullopt;
+  const auto document = json::parse_owned(*text);
+  if (!document)
+    return could_not(world, source_name(arguments.from_tools) + " is not JSON: " + document.error().what), std::nullopt;
+  contract::Findings findings;
+  findings.in(source_name(arguments.from_tools));
+  contract::Starter starter = contract::starter_from_tools(findings, agent_name(arguments), document->root());
+  for (const contract::Finding& finding : findings.list()) {
+    world.print_error(render_human({finding.diagnostic}, finding.file, *text, world.colour_errors));
+    starter.skipped.push_back("an entry that is no tool definition of its own");
+  }
+  if (starter.files.size() <= 2)  // session.yaml and tools.json
+    return could_not(world, "there is no tool in " + source_name(arguments.from_tools) + " to write a contract for"),
+           std::nullopt;
+  return starter;
+}
+
+int make_new(World& world, const Arguments& arguments) {
+  const auto starter = starter_of(world, arguments);
+  if (!starter) return kCouldNot;
+  const fs::path folder(arguments.folder);
+  if (!arguments.force) {
+    std::string there;
+    std::error_code error;
+    for (const contract::StarterFile& file : starter->files)
+      if (fs::exists(fs::symlink_status(folder / file.name, error))) there += (there.empty() ? "" : ", ") + file.name;
+    if (!there.empty())
+      return could_not(world, "in " + printable(arguments.folder, 200) + " there are already " + printable(there, 400) +
+                                  "; nothing was written (--force writes over them)");
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return could_not(world, "making the folder " + arguments.folder + ": " + error.message());
+  for (const contract::StarterFile& file : starter->files) {
+    if (const auto written = write_file(folder / file.name, file.text, arguments.force); !written)
+      return could_not(world, written.error().text());
+    world.print((folder / file.name).string() + "\n");
+  }
+  for (const std::string& skipped : starter->skipped) world.print_error("skipped " + printable(skipped, 400) + "\n");
+  return starter->skipped.empty() ? kYes : kNo;
+}
+
+}  // namespace
+
+void add_contract_new(CLI::App& contract, Action& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = contract.add_subcommand("new", "Write a pack to start from");
+  command->add_option("FOLDER", arguments->folder, "Where to; it is made when it is not there")->required();
+  command->add_option("--agent", arguments->agent, "The agent's name (default: that of the folder)");
+  command->add_option(
+      "--from-tools", arguments->from_tools,
+      "A contract for each of these tools: an MCP tools/list result, or OpenAI's or Anthropic's definitions");
+  command->add_flag("--force", arguments->force, "Write over files that are there");
+  examples(*command,
+           "  baton contract new my-pack\n"
+           "  baton contract new my-pack --agent refunds --from-tools tools.json\n"
+           "  grep REVIEW my-pack/*.yaml                       what was guessed");
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return make_new(world, *arguments); }; });
+}
+
+}  // namespace baton::cli
