@@ -20,6 +20,7 @@ void add_contract(CLI::App& app, Action& chosen) {
   add_contract_schema(*contract, chosen);
   add_contract_show(*contract, chosen);
   add_contract_diff(*contract, chosen);
+  add_contract_graph(*contract, chosen);
   add_contract_new(*contract, chosen);
 }
 
