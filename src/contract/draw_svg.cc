@@ -3,7 +3,7 @@
 // other one runs through the gaps between the rows and a lane of its own at the right, so that no line goes through a box and no
 // two labels meet.
 #include <algorithm>
-#include <map>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "contract/draw.h"
@@ -149,9 +149,7 @@ class SvgDrawing {
       for (const PhaseId id : row) draw_node(id);
     for (const Arrow& arrow : arrows_)
       if (arrow.near) draw_near(arrow);
-    int lane = right_ + kMargin;
-    for (const Arrow& arrow : arrows_)
-      if (!arrow.near) lane = draw_far(arrow, lane);
+    draw_far();
     return bottom;
   }
 
@@ -271,22 +269,72 @@ class SvgDrawing {
     gap.label_y += height;
   }
 
-  int draw_far(const Arrow& arrow, int lane) {
-    const Node &from = nodes_[arrow.move->from], &to = nodes_[arrow.move->to];
-    Gap &leaving = gaps_[from.row + 1], &coming = gaps_[to.row];
-    const int x0 = start_of(*arrow.move), x1 = end_of(*arrow.move), out_y = leaving.exit_y, in_y = coming.entry_y;
-    leaving.exit_y += kTrack;
-    coming.entry_y += kTrack;
-    line("M" + n(x0) + " " + n(from.y + from.height) + " V" + n(out_y) + " H" + n(lane) + " V" + n(in_y) + " H" +
-             n(x1) + " V" + n(to.y),
-         !arrow.move->tools.empty());
-    int y = (out_y + in_y) / 2 - kLine * static_cast<int>(arrow.lines.size()) / 2 + 12;
-    for (const string& one : arrow.lines) {
-      text(lane + 6, y, one, "tool");
-      y += kLine;
+  // An arrow through a lane at the right. Arrows that do not meet share one.
+  struct Far {
+    const Arrow* arrow;
+    int x0, x1, out_y, in_y;
+    std::size_t lane = 0;
+    int middle() const { return (out_y + in_y) / 2; }
+    int half() const {  // its label may be higher than its way
+      return std::max(std::abs(out_y - in_y), kLine * static_cast<int>(arrow->lines.size())) / 2 + 6;
     }
-    reach(lane);
-    return lane + widest(arrow.lines) + 24;
+  };
+
+  void draw_far() {
+    std::vector<Far> fars;
+    for (const Arrow& arrow : arrows_) {
+      if (arrow.near) continue;
+      Gap &leaving = gaps_[nodes_[arrow.move->from].row + 1], &coming = gaps_[nodes_[arrow.move->to].row];
+      fars.push_back({&arrow, start_of(*arrow.move), end_of(*arrow.move), leaving.exit_y, coming.entry_y});
+      leaving.exit_y += kTrack;
+      coming.entry_y += kTrack;
+    }
+    // Short ways first: they stay near the boxes.
+    std::ranges::stable_sort(fars, {}, &Far::half);
+    struct Lane {
+      int width = 0;
+      std::vector<const Far*> taken = {};
+    };
+    std::vector<Lane> lanes;
+    for (Far& far : fars) {
+      const auto is_free = [&](const Lane& lane) {
+        return std::ranges::none_of(lane.taken, [&](const Far* other) {
+          return std::abs(other->middle() - far.middle()) < other->half() + far.half();
+        });
+      };
+      const auto found = std::ranges::find_if(lanes, is_free);
+      far.lane = static_cast<std::size_t>(found - lanes.begin());
+      if (found == lanes.end()) lanes.emplace_back();
+      lanes[far.lane].taken.push_back(&far);
+      lanes[far.lane].width = std::max(lanes[far.lane].width, widest(far.arrow->lines) + 24);
+    }
+    std::vector<int> lane_x;
+    int x = right_ + kMargin;
+    for (const Lane& lane : lanes) {
+      lane_x.push_back(x);
+      x += lane.width;
+    }
+    for (const Far& far : fars) {
+      const Node &from = nodes_[far.arrow->move->from], &to = nodes_[far.arrow->move->to];
+      const int at = lane_x[far.lane];
+      line("M" + n(far.x0) + " " + n(from.y + from.height) + " V" + n(far.out_y) + " H" + n(at) + " V" + n(far.in_y) +
+               " H" + n(far.x1) + " V" + n(to.y),
+           !far.arrow->move->tools.empty());
+      int y = far.middle() - kLine * static_cast<int>(far.arrow->lines.size()) / 2 + 12;
+      for (const string& one : far.arrow->lines) {
+        text_behind(at + 6, y, one);
+        y += kLine;
+      }
+      reach(at);
+    }
+  }
+
+  // A text that lines of other lanes may run behind.
+  void text_behind(int x, int y, const string& what) {
+    labels_ += "<rect x=\"" + n(x - 3) + "\" y=\"" + n(y - 12) + "\" width=\"" + n(width_of(what) + 6) +
+               "\" height=\"" + n(kLine) + "\" class=\"behind\"/>\n<text x=\"" + n(x) + "\" y=\"" + n(y) +
+               "\" class=\"tool\">" + escaped(what) + "</text>\n";
+    reach(x + width_of(what));
   }
 
   // --- lists ----------------------------------------------------------------------------------------------------------------------
@@ -405,7 +453,7 @@ marker path { stroke: none; fill: #33415c; } #stop path { stroke: #a1161d; strok
   std::vector<Arrow> arrows_;
   std::vector<Gap> gaps_;
   std::size_t phases_drawn_ = 0, moves_not_drawn_ = 0;
-  int left_ = 0, right_ = 320;
+  int left_ = kMargin, right_ = 320;
   string body_, labels_;
 };
 
