@@ -22,7 +22,7 @@ std::set<std::string> words_in(const std::filesystem::path& folder, const std::s
     std::ifstream in(entry.path());
     std::string word;
     for (char c; in.get(c);) {
-      if (is_upper(c) || is_digit(c) || c == '_') word.push_back(c);
+      if (is_alphanumeric(c) || c == '_') word.push_back(c);
       else if (!word.empty()) words.insert(std::exchange(word, {}));
     }
   }
@@ -30,7 +30,7 @@ std::set<std::string> words_in(const std::filesystem::path& folder, const std::s
 }
 
 TEST(catalogue, every_code_has_a_case) {
-  std::set<std::string> words = words_in(BATON_TESTS_DIR, {".jsonl", ".cc", ".py"});
+  std::set<std::string> words = words_in(BATON_TESTS_DIR, {".jsonl", ".cc", ".py", ".yaml"});
   words.merge(words_in(std::string(BATON_SOURCE_DIR) + "/cases", {".case"}));
   for (const CodeInfo& row : catalogue()) {
     const std::string name(row.name);
