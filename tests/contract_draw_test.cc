@@ -2,7 +2,9 @@
 // Drawings: what is in them, that names cannot break out of them, and that they stay bounded.
 #include "contract/draw.h"
 
-#include <regex>
+#include <re2/re2.h>
+
+#include <algorithm>
 
 #include "base/text.h"
 #include "contract_pack.h"
@@ -55,7 +57,9 @@ TEST(ContractDraw, ColourIsAddedAndNothingElse) {
   const auto plan = plan_of(kClerk);
   const std::string coloured = draw_text(*plan, true);
   EXPECT_NE(coloured.find("\x1b[31m"), std::string::npos);
-  EXPECT_EQ(std::regex_replace(coloured, std::regex("\x1b\\[[0-9;]*m"), ""), draw_text(*plan, false));
+  std::string plain = coloured;
+  EXPECT_GT(re2::RE2::GlobalReplace(&plain, "\x1b\\[[0-9;]*m", ""), 0);
+  EXPECT_EQ(plain, draw_text(*plan, false));
 }
 
 TEST(ContractDraw, WithoutPhasesToolsStandByWhatTheyDo) {
@@ -115,22 +119,25 @@ struct Area {
 
 std::vector<Area> texts_of(const std::string& svg) {
   std::vector<Area> out;
-  const std::regex mark(R"re(<text x="(-?\d+)" y="(-?\d+)" class="\w+"( text-anchor="middle")?>([^<]*)<)re");
-  for (std::sregex_iterator each(svg.begin(), svg.end(), mark), end; each != end; ++each) {
-    const int width = static_cast<int>(count_characters((*each)[4].str())) * 7, y = std::stoi((*each)[2]);
-    const int x = std::stoi((*each)[1]) - ((*each)[3].matched ? width / 2 : 0);
-    out.push_back({x, y - 11, x + width, y + 3, (*each)[4]});
+  const re2::RE2 mark(R"re(<text x="(-?\d+)" y="(-?\d+)" class="\w+"( text-anchor="middle")?>([^<]*)<)re");
+  re2::StringPiece rest = svg;
+  int x = 0, y = 0;
+  std::string anchor, what;
+  while (re2::RE2::FindAndConsume(&rest, mark, &x, &y, &anchor, &what)) {
+    const int width = static_cast<int>(count_characters(what)) * 7;
+    if (!anchor.empty()) x -= width / 2;
+    out.push_back({x, y - 11, x + width, y + 3, what});
   }
   return out;
 }
 
 std::vector<Area> phases_in(const std::string& svg) {
   std::vector<Area> out;
-  const std::regex mark(R"re(<rect x="(-?\d+)" y="(-?\d+)" width="(\d+)" height="(\d+)" rx="6" class="phase")re");
-  for (std::sregex_iterator each(svg.begin(), svg.end(), mark), end; each != end; ++each) {
-    const int x = std::stoi((*each)[1]), y = std::stoi((*each)[2]);
-    out.push_back({x, y, x + std::stoi((*each)[3]), y + std::stoi((*each)[4]), "phase"});
-  }
+  const re2::RE2 mark(R"re(<rect x="(-?\d+)" y="(-?\d+)" width="(\d+)" height="(\d+)" rx="6" class="phase")re");
+  re2::StringPiece rest = svg;
+  int x = 0, y = 0, width = 0, height = 0;
+  while (re2::RE2::FindAndConsume(&rest, mark, &x, &y, &width, &height))
+    out.push_back({x, y, x + width, y + height, "phase"});
   return out;
 }
 
@@ -164,9 +171,9 @@ Files twelve() {
 TEST(ContractDraw, NoTwoTextsOfAnSvgMeetAndAllAreOnTheSheet) {
   for (const Files& files : {kClerk, twelve()}) {
     const std::string svg = draw_svg(*plan_of(files));
-    std::smatch box;
-    ASSERT_TRUE(std::regex_search(svg, box, std::regex(R"re(viewBox="(-?\d+) 0 (\d+) (\d+)")re")));
-    const Area sheet{std::stoi(box[1]), 0, std::stoi(box[1]) + std::stoi(box[2]), std::stoi(box[3]), "sheet"};
+    int left = 0, width = 0, height = 0;
+    ASSERT_TRUE(re2::RE2::PartialMatch(svg, R"re(viewBox="(-?\d+) 0 (\d+) (\d+)")re", &left, &width, &height));
+    const Area sheet{left, 0, left + width, height, "sheet"};
     const std::vector<Area> texts = texts_of(svg), phases = phases_in(svg);
     ASSERT_GE(phases.size(), 3u);
     for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -86,7 +86,8 @@ int make_new(World& world, const Arguments& arguments) {
       return could_not(world, written.error().text());
     world.print((folder / file.name).string() + "\n");
   }
-  for (const std::string& skipped : starter->skipped) world.print_error("skipped " + printable(skipped, 400) + "\n");
+  for (const std::string& skipped : starter->skipped)
+    world.print_error("baton: skipped " + printable(skipped, 400) + "\n");
   return starter->skipped.empty() ? kYes : kNo;
 }
 

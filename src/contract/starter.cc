@@ -217,8 +217,8 @@ const std::initializer_list<std::string_view> kReadWords = {
     "show",  "status", "summarize", "view",     "whoami", "validate", "verify",   "preview"};
 const Hint kHints[] = {
     {SideEffect::Financial,
-     {"bill", "buy", "charge", "invoice", "order", "pay", "payment", "payout", "purchase", "refund", "sell",
-      "subscription", "trade", "transfer", "wire", "withdraw"}},
+     {"bill", "buy", "charge", "invoice", "pay", "payment", "payout", "purchase", "refund", "sell", "trade", "transfer",
+      "wire", "withdraw"}},
     {SideEffect::Admin,
      {"admin",      "configure",   "deploy", "disable", "enable", "exec",  "execute", "grant", "install", "invite",
       "permission", "permissions", "policy", "revoke",  "role",   "roles", "run",     "shell", "sudo",    "uninstall"}},
