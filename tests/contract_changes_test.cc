@@ -523,7 +523,7 @@ const std::vector<Case> kOthers = {
      {{"act.yaml", "respect_retry_after: true", "respect_retry_after: false"}}},
     {"nothing but the order",
      "plan",
-     "",
+     "act",
      {act("argument_value_invariants: [{path: $.n, gte: 2}, {path: $.m, gte: 2}]\n")},
      {act("argument_value_invariants: [{path: $.m, gte: 2}, {path: $.n, gte: 2}]\n")}},
 };
@@ -535,6 +535,22 @@ TEST(ContractChanges, WhatIsNeitherIsToldAsWell) {
     for (const auto& changes : {changes_between(*before, *after), changes_between(*after, *before)})
       EXPECT_TRUE(has(changes, Effect::Other, one.field, one.tool)) << one.claim << "\n" << shown(changes);
   }
+}
+
+TEST(ContractChanges, WhatADifferentChangeWouldHideIsNamed) {
+  // Another order of rules decides nothing, and is told beside the agent's new name; so is a limit on a tool that is new.
+  const std::string deny = "{deny: {principal: {path: $.a, equals: 1}}}",
+                    other = "{deny: {principal: {path: $.b, equals: 1}}}";
+  const auto before = plan_of(with({session("policy: {rules: [" + deny + ", " + other + "]}\n")}));
+  const auto after = plan_of(with({session("policy: {rules: [" + other + ", " + deny + "]}\n"),
+                                   {"session.yaml", "clerk", "someone"},
+                                   limits("{max_steps: 20, max_calls_per_tool: {more: 1}}"),
+                                   {"more.yaml", "", contract_text("more", "read")}}));
+  std::vector<std::string> plan;
+  for (const Change& change : changes_between(*before, *after))
+    if (change.field == "plan") plan.push_back(change.text);
+  EXPECT_EQ(plan, (std::vector<std::string>{"`/limits/max_calls_per_tool/more` is new",
+                                            "`/rules` says the same in another order"}));
 }
 
 TEST(ContractChanges, TheSamePlanHasNone) {

@@ -365,6 +365,55 @@ void compare_session_checkpoint(Comparison& to, const Checkpoint& was, const Che
   to.checkpoint(was, is, {});
 }
 
+// --- what no field accounts for -----------------------------------------------------------------------------------------------
+
+// A part of described(), and the field or two that changes of it are told under.
+struct Part {
+  std::string_view name;
+  std::string_view field, other_field = {};
+};
+constexpr Part kParts[] = {{"agent", "agent"},
+                           {"phases", "phases", "transitions"},
+                           {"limits", "session_limits"},
+                           {"risk_defaults", "risk_defaults"},
+                           {"default_deny", "policy"},
+                           {"rules", "policy"},
+                           {"label_gates", "label_gates"},
+                           {"provider_constraints", "provider_constraints"},
+                           {"resources", "resources"},
+                           {"aggregates", "aggregates"},
+                           {"envelopes", "envelopes"},
+                           {"checkpoints", "checkpoints"}};
+
+// Every part that differs is named, be it only because its list is in another order.
+void account_for_the_rest(Comparison& to) {
+  const json::Value was = described(to.before), is = described(to.after);
+  const auto at = [](const json::Value& plan, std::string_view part) {
+    json::Value out = json::Value::object();
+    if (const json::Value* value = plan.find(part)) out.set(part, *value);
+    return out;
+  };
+  for (const Part& part : kParts) {
+    const json::Value old_part = at(was, part.name), new_part = at(is, part.name);
+    const bool told = std::ranges::any_of(to.changes, [&](const Change& change) {
+      return change.field == part.field || (change.tool.empty() && change.field == part.other_field);
+    });
+    if (!told && !equal(old_part, new_part)) to.add(Effect::Other, {}, "plan", first_difference(old_part, new_part));
+  }
+  for (const Tool& tool : to.after.tools) {
+    const auto old_id = to.before.find_tool(tool.name);
+    if (!old_id) continue;
+    const json::Value old_tool = described(to.before.tools[*old_id], to.before), new_tool = described(tool, to.after);
+    const bool told = std::ranges::any_of(to.changes, [&](const Change& change) {
+      return change.tool == tool.name || (change.tool.empty() && change.field == "policy");
+    });
+    if (!told && !equal(old_tool, new_tool))
+      to.add(Effect::Other, tool.name, "plan", first_difference(old_tool, new_tool));
+  }
+  // Nothing that is known is left; the hashes say that something is.
+  if (to.changes.empty()) to.add(Effect::Other, {}, "plan", first_difference(was, is));
+}
+
 }  // namespace
 
 void Comparison::session() {
@@ -436,7 +485,7 @@ std::vector<Change> changes_between(const Plan& before, const Plan& after) {
             can ? "it is a new tool" : "it is a new tool, which cannot be called as the pack stands");
     out.changes.back().details = words_of(tool, after).sentences;
   }
-  if (out.changes.empty()) out.add(Effect::Other, {}, "plan", first_difference(described(before), described(after)));
+  account_for_the_rest(out);
   return std::move(out.changes);
 }
 
