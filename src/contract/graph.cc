@@ -106,6 +106,7 @@ class Analyser {
     finding.phase = std::move(subject.phase);
     finding.name = std::move(subject.name);
     finding.calls = std::move(calls);
+    if (findings_.size() >= limits::kContractFindingsMax) return dropped_ = std::move(finding);
     return findings_.emplace_back(std::move(finding));
   }
 
@@ -772,6 +773,7 @@ class Analyser {
   const Walk walk_;
   std::vector<std::optional<ToolId>> binders_ = std::vector<std::optional<ToolId>>(plan_.slots.size());
   std::vector<Finding> findings_;
+  Finding dropped_{};  // what is beyond the bound goes here
   std::set<std::string> undecided_;
   std::size_t work_ = 0;
 };
