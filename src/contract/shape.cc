@@ -2,6 +2,7 @@
 #include "contract/shape.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "json/decimal.h"
 
@@ -159,6 +160,7 @@ json::Value schema(const Shape& shape) {
       out.set("type", shape.form == Form::Integer ? "integer" : "number");
       if (shape.has_minimum) out.set(shape.above_minimum ? "exclusiveMinimum" : "minimum", shape.minimum);
       if (shape.has_maximum) out.set("maximum", shape.maximum);
+      else if (shape.form == Form::Integer) out.set("maximum", std::numeric_limits<std::int64_t>::max());
       break;
     case Form::List:
       out.set("type", "array");
