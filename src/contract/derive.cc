@@ -97,13 +97,27 @@ class Deriver {
   }
 
   void leaf(json::Node schema, const json::Path& path) {
+    const auto operand_of = [&](const Keyword& keyword) {
+      const json::Node operand = schema[keyword.name];
+      return keyword.takes == json::Kind::Null || operand.is(keyword.takes) ? operand : json::Node();
+    };
+    std::string keywords;
+    for (const Keyword& keyword : kKeywords)
+      if (operand_of(keyword)) keywords.append(keywords.empty() ? "" : ", ").append(keyword.name);
+    if (keywords.empty()) return;
+    // What was written on a path counts alone there.
+    const bool overridden =
+        std::any_of(tool_.arguments.begin(), tool_.arguments.begin() + static_cast<std::ptrdiff_t>(written_),
+                    [&](const Invariant& one) { return one.at.path == path; });
+    if (overridden) {
+      findings_.add(report(Code::schema_bound_overridden, {}, {{"path", path.text()}, {"keywords", keywords}}));
+      return;
+    }
     Invariant out{{path, path.text()}, {}};
     out.origin = Origin::Schema;
-    std::string keywords;
     for (const Keyword& keyword : kKeywords) {
-      const json::Node operand = schema[keyword.name];
-      if (!operand || (keyword.takes != json::Kind::Null && !operand.is(keyword.takes))) continue;
-      keywords.append(keywords.empty() ? "" : ", ").append(keyword.name);
+      const json::Node operand = operand_of(keyword);
+      if (!operand) continue;
       Test test{keyword.op, json::Value::copy(operand)};
       if (operand.is_number() && keyword.op != Op::Equals)
         test.number = json::Decimal::from_number(operand.number_text());
@@ -117,15 +131,6 @@ class Deriver {
         }
       }
       out.tests.push_back(std::move(test));
-    }
-    if (keywords.empty()) return;
-    // What was written on a path counts alone there.
-    const bool overridden =
-        std::any_of(tool_.arguments.begin(), tool_.arguments.begin() + static_cast<std::ptrdiff_t>(written_),
-                    [&](const Invariant& one) { return one.at.path == path; });
-    if (overridden) {
-      findings_.add(report(Code::schema_bound_overridden, {}, {{"path", out.at.text}, {"keywords", keywords}}));
-      return;
     }
     if (!out.tests.empty()) tool_.arguments.push_back(std::move(out));
   }
