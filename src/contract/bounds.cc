@@ -36,7 +36,50 @@ bool may_pass(const json::Value& value, const Test& test) {
   return true;
 }
 
+// Does a test fail where there is nothing, or null?
+bool needs_value(const Test& test) {
+  const auto is_null = [](const json::Value& one) { return one.is_null(); };
+  switch (test.op) {
+    case Op::Exists: return test.value.boolean();
+    case Op::Equals: return !is_null(test.value);
+    case Op::OneOf: return std::ranges::none_of(test.value.elements(), is_null);
+    default: return true;
+  }
+}
+
+// Every invariant of a call's arguments at the path.
+template <class Found>
+bool any_at(const Tool& tool, const json::Path& path, const Found& found) {
+  for (const auto* list : {&tool.arguments, &tool.execution_constraints})
+    for (const Invariant& invariant : *list)
+      if (invariant.at.path == path && found(invariant)) return true;
+  return false;
+}
+
 }  // namespace
+
+bool must_be_there(const Tool& tool, const json::Path& path) {
+  return any_at(tool, path, [](const Invariant& one) {
+    return one.origin == Origin::Written && (one.ref || std::ranges::any_of(one.tests, needs_value));
+  });
+}
+
+bool must_be_number(const Tool& tool, const json::Path& path) {
+  return any_at(tool, path, [](const Invariant& one) {
+    return std::ranges::any_of(one.tests, [](const Test& test) {
+      switch (test.op) {
+        case Op::Gte:
+        case Op::Lte: return true;
+        case Op::Equals: return number_of(test.value).has_value();
+        case Op::Type: return test.value.string() == "number" || test.value.string() == "integer";
+        case Op::OneOf:
+          return std::ranges::all_of(test.value.elements(),
+                                     [](const json::Value& each) { return number_of(each).has_value(); });
+        default: return false;
+      }
+    });
+  });
+}
 
 void Possible::narrow(std::span<const Test> tests) {
   for (const Test& test : tests) {
@@ -82,12 +125,11 @@ bool Possible::can_pass(std::span<const Test> tests) const {
   return !both.never;
 }
 
-Possible possible_at(const Tool& tool, const json::Path& path, Presence presence) {
+Possible possible_at(const Tool& tool, const json::Path& path) {
   Possible out;
   for (const auto* list : {&tool.arguments, &tool.execution_constraints})
     for (const Invariant& invariant : *list)
-      if (invariant.at.path == path && (presence == Presence::Assumed || invariant.origin == Origin::Written))
-        out.narrow(invariant.tests);
+      if (invariant.at.path == path) out.narrow(invariant.tests);
   return out;
 }
 

@@ -24,10 +24,13 @@ struct Possible {
   bool can_pass(std::span<const Test> tests) const;
 };
 
-// What a tool's arguments can be at a path: its invariants, the schema's among them. A value that is absent passes the
-// schema's and fails all others: `Presence::Sure` leaves the schema's out, for whom an absent value matters.
-enum class Presence { Assumed, Sure };
-Possible possible_at(const Tool& tool, const json::Path& path, Presence presence = Presence::Assumed);
+// What a tool's arguments can be at a path, if there is something: its invariants, the schema's among them.
+Possible possible_at(const Tool& tool, const json::Path& path);
+
+// Can a call be made only with a value at the path? Schemas do not ask for one, and null counts as none.
+bool must_be_there(const Tool& tool, const json::Path& path);
+// And only with a number, if with any?
+bool must_be_number(const Tool& tool, const json::Path& path);
 
 // What a JSON Schema lets a value at a path be: enum, const, minimum, maximum.
 Possible possible_in_schema(const json::Value& schema, const json::Path& path);

@@ -297,8 +297,7 @@ class RuleReader {
       if (tool && at && role)
         out.stages.push_back({*tool, *role, output ? Source::Output : Source::Arguments, std::move(*at)});
     }
-    if (stages.is_array() && stages.size() < 2)
-      findings_.add(Code::ENVELOPE_STAGES_MIN, stages, {{"name", out.name}});
+    if (stages.is_array() && stages.size() < 2) findings_.add(Code::ENVELOPE_STAGES_MIN, stages, {{"name", out.name}});
     else if (constraint && stages.is_array()) check_stages(entry, stages, *constraint);
     if (constraint == Constraint::WithinBand && !entry["band"])
       findings_.add_absent(Code::ENVELOPE_BAND_REQUIRED, entry, "band",

@@ -152,9 +152,9 @@ class Analyser {
       return tool.gate ? "its gate is `block`"
                        : "risk_defaults blocks " + std::string(name_of(tool.side_effect)) +
                              " tools, and it has no gate of its own";
-    if (!graph_.tools[id].in_time)
-      return "it requires as many steps as a session may have (max_steps is " +
-             std::to_string(*plan_.limits.max_steps) + ")";
+    if (plan_.limits.max_steps && graph_.tools[id].steps >= *plan_.limits.max_steps)
+      return "it requires " + std::to_string(graph_.tools[id].steps) + " steps before it, and max_steps is " +
+             std::to_string(*plan_.limits.max_steps);
     if (!graph_.tools[id].admitted) return "default_deny denies it to everybody: no rule allows it";
     if (graph_.tools[id].domain.empty()) return "it is valid in no phase from which its advance is legal";
     if (places_of(id).empty()) return "none of its phases can be reached";
@@ -379,6 +379,13 @@ class Analyser {
       }
   }
 
+  // Do two preconditions on the same tool look at the same call of it?
+  static bool is_of_same_call(const Precondition& left, const Precondition& right) {
+    if (!left.resource || !right.resource) return !left.resource && !right.resource;
+    return left.resource->path == right.resource->path && left.prior_resource && right.prior_resource &&
+           left.prior_resource->path == right.prior_resource->path;
+  }
+
   void check_outputs() {
     for (const Tool& tool : plan_.tools) {
       std::size_t asked_for = 0;  // of outputs
@@ -400,7 +407,7 @@ class Analyser {
           // With everything else that is asked of the same output: they all look at its latest call.
           Possible asked;
           for (const Precondition& other : tool.preconditions)
-            if (other.prior == one.prior && !other.resource == !one.resource)
+            if (other.prior == one.prior && is_of_same_call(other, one))
               for (const Invariant& also : other.with_output)
                 if (also.at.path == invariant.at.path) asked.narrow(also.tests);
           if (asked.never) cause = "what is asked of " + invariant.at.text + " contradicts itself";
@@ -415,9 +422,23 @@ class Analyser {
 
   // --- slots ------------------------------------------------------------------------------------------------------------------
 
+  // Does every call of `id` come after one of `prior`? By a precondition, or by those of what it requires.
   bool requires_tool(ToolId id, ToolId prior) const {
-    return std::ranges::any_of(plan_.tools[id].preconditions,
-                               [&](const Precondition& one) { return one.prior == prior; });
+    std::vector<bool> seen(plan_.tools.size());
+    std::vector<ToolId> open = {id};
+    seen[id] = true;
+    while (!open.empty()) {
+      const ToolId tool = open.back();
+      open.pop_back();
+      for (const Precondition& one : plan_.tools[tool].preconditions) {
+        if (!one.prior) continue;
+        if (*one.prior == prior) return true;
+        if (seen[*one.prior]) continue;
+        seen[*one.prior] = true;
+        open.push_back(*one.prior);
+      }
+    }
+    return false;
   }
 
   std::optional<ToolId> binder_of(SlotId slot) const { return binders_[slot]; }
@@ -491,17 +512,27 @@ class Analyser {
       return {};
     }
     if (!aggregate.at || aggregate.all_tools || aggregate.tools.empty()) return {};
-    // With one call the sum, the maximum and the minimum are that call's value.
+    // With one call the sum, the maximum and the minimum are that call's value. Where an earlier call of another tool can lift a
+    // sum or a maximum, or lower a minimum or a sum, it takes all tools to make it impossible.
+    std::string low, high;
+    std::size_t too_low = 0, too_high = 0;
+    bool can_fall = false;
     for (const ToolId id : aggregate.tools) {
       if (!spend(plan_.tools[id].arguments.size() + 1, "bounds of aggregates")) return {};
       const Possible value = possible_at(plan_.tools[id], aggregate.at->path);
-      if (gte && value.most && *value.most < *gte)
-        return quoted(name(id)) + " takes at most " + value.most->text() + " at " + aggregate.at->text + ", and " +
-               gte->text() + " is required";
-      if (lte && value.least && *value.least > *lte)
-        return quoted(name(id)) + " takes at least " + value.least->text() + " at " + aggregate.at->text +
+      can_fall = can_fall || !value.least || *value.least < json::Decimal(0);
+      if (gte && value.most && *value.most < *gte && too_low++ == 0)
+        low = quoted(name(id)) + " takes at most " + value.most->text() + " at " + aggregate.at->text + ", and " +
+              gte->text() + " is required";
+      if (lte && value.least && *value.least > *lte && too_high++ == 0)
+        high = quoted(name(id)) + " takes at least " + value.least->text() + " at " + aggregate.at->text +
                ", and at most " + lte->text() + " is allowed";
     }
+    const std::size_t all = aggregate.tools.size();
+    const bool others_lift = aggregate.metric != Metric::Min;
+    const bool others_lower = aggregate.metric == Metric::Min || (aggregate.metric == Metric::Sum && can_fall);
+    if (too_low > 0 && (too_low == all || !others_lift)) return low;
+    if (too_high > 0 && (too_high == all || !others_lower)) return high;
     return {};
   }
 
@@ -517,7 +548,7 @@ class Analyser {
           }))
         continue;
       add(Code::aggregate_negative_escape, {.tool = name(id), .name = aggregate.name},
-          {{"path", aggregate.at->text}, {"name", aggregate.name}}, {name(id), name(id)});
+          {{"path", aggregate.at->text}, {"name", aggregate.name}}, calls_of(id));
       if (aggregate.all_tools) break;  // one that shows it is enough
     }
   }
@@ -575,6 +606,15 @@ class Analyser {
 
   // --- checkpoints ----------------------------------------------------------------------------------------------------------------
 
+  // A value that is absent, or that cannot be compared, counts as one that meets the condition.
+  static bool can_be_met(const Invariant& condition, const Tool& tool) {
+    const json::Path& path = condition.at.path;
+    const bool compares =
+        std::ranges::any_of(condition.tests, [](const Test& test) { return test.op == Op::Gte || test.op == Op::Lte; });
+    if (!must_be_there(tool, path) || (compares && !must_be_number(tool, path))) return true;
+    return possible_at(tool, path).can_pass(condition.tests);
+  }
+
   // Why a checkpoint never fires for a tool; empty when it may.
   std::string never_fires(const Checkpoint& checkpoint, ToolId id) {
     const Tool& tool = plan_.tools[id];
@@ -586,7 +626,7 @@ class Analyser {
     // An absent value fires the checkpoint, so only what also refuses absent values keeps it from firing.
     std::size_t impossible = 0;
     for (const Invariant& condition : checkpoint.conditions)
-      if (!possible_at(tool, condition.at.path, Presence::Sure).can_pass(condition.tests)) ++impossible;
+      if (!can_be_met(condition, tool)) ++impossible;
     const bool never = !checkpoint.conditions.empty() &&
                        (checkpoint.match_all ? impossible > 0 : impossible == checkpoint.conditions.size());
     return never ? "the arguments of " + quoted(tool.name) + " cannot be so" : std::string();
@@ -669,17 +709,15 @@ class Analyser {
     if (plan_.phases.empty()) return;
     const auto calls = walk_.steps_to_terminal();
     if (!calls) return;
-    const auto conflict = [&](std::string_view limit, const std::optional<std::int64_t>& most, std::size_t least,
-                              std::string_view what) {
-      if (!most || static_cast<std::int64_t>(least) <= *most) return;
-      const std::string cause = "the shortest way to an end takes " + std::to_string(least) + " " + std::string(what) +
+    const auto conflict = [&](std::string_view limit, const std::optional<std::int64_t>& most, std::size_t needed,
+                              std::string_view unit) {
+      if (!most || static_cast<std::int64_t>(needed) <= *most) return;
+      const std::string cause = "the shortest way to an end takes " + std::to_string(needed) + " " + std::string(unit) +
                                 ", and " + std::string(limit) + " is " + std::to_string(*most);
       add(Code::limit_conflict, {.name = std::string(limit)}, {{"cause", cause}}, *walk_.to_terminal())
           .diagnostic.severity = Severity::Error;
     };
-    // Several calls can be made in one step, so there may be fewer steps than calls.
-    if (limits.max_steps && static_cast<std::int64_t>(*calls) > *limits.max_steps)
-      conflict("max_steps", limits.max_steps, fewest_steps_to_terminal(graph_, budget_.states).value_or(0), "steps");
+    if (limits.max_steps) conflict("max_steps", limits.max_steps, steps_to_end(graph_).value_or(0), "steps");
     conflict("max_tool_calls", limits.max_tool_calls, *calls, "calls");
   }
 

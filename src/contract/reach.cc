@@ -2,8 +2,6 @@
 #include "contract/reach.h"
 
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -41,9 +39,7 @@ Graph::Graph(const Plan& of)
     Node node;
     bool allowed_by_rule = false;
     for (const std::uint32_t rule : tool.rules) allowed_by_rule = allowed_by_rule || plan.rules[rule].allows;
-    for (const Precondition& precondition : tool.preconditions)
-      node.in_time = node.in_time && (!plan.limits.max_steps || precondition.steps < *plan.limits.max_steps);
-    node.admitted = node.in_time && tool.passes_gate && (!plan.default_deny || allowed_by_rule || !tool.allow.empty());
+    node.admitted = tool.passes_gate && (!plan.default_deny || allowed_by_rule || !tool.allow.empty());
     node.domain = PhaseSet(phases);
     if (plan.phases.empty()) node.domain.add(0);
     else
@@ -52,6 +48,9 @@ Graph::Graph(const Plan& of)
       });
     for (const Precondition& precondition : tool.preconditions)
       if (precondition.prior) node.needs.push_back({Need::Kind::Prior, {*precondition.prior}, 0});
+      else node.steps = std::max(node.steps, precondition.steps);
+    // Once max_steps were made, no call is.
+    if (plan.limits.max_steps && node.steps >= *plan.limits.max_steps) node.admitted = false;
     for (const Invariant& invariant : tool.arguments)
       if (invariant.ref) node.needs.push_back({Need::Kind::Ref, binders[*invariant.ref], *invariant.ref});
     for (const std::uint32_t index : tool.envelopes) {
@@ -132,42 +131,39 @@ Reach reach_of(const Graph& graph) {
   return out;
 }
 
-std::optional<std::size_t> fewest_steps_to_terminal(const Graph& graph, std::size_t states_max) {
-  // To have called more is never worse here, so each step makes all calls it can that stay, and all that go to one phase.
-  struct State {
-    PhaseId phase;
-    std::vector<bool> done;  // by tool
-    std::size_t steps;
-  };
-  std::deque<State> open = {{graph.initial, std::vector<bool>(graph.tools.size()), 0}};
-  std::set<std::pair<PhaseId, std::vector<bool>>> seen = {{graph.initial, open.front().done}};
+// The earliest step in which each tool can be called and each phase be reached, if every other condition is taken as fulfilled as
+// soon as it can be: a bound from below.
+std::optional<std::size_t> steps_to_end(const Graph& graph) {
+  constexpr std::size_t kNever = SIZE_MAX;
+  std::vector<std::size_t> calls(graph.tools.size(), kNever), phases(graph.phases, kNever);
+  phases[graph.initial] = 0;
   std::size_t work = 0;
-  while (!open.empty()) {
-    const State state = std::move(open.front());
-    open.pop_front();
-    if (graph.is_terminal(state.phase)) return state.steps;
-    std::map<PhaseId, std::vector<bool>> next = {{state.phase, state.done}};
-    std::vector<ToolId> moving;
-    for (ToolId tool = 0; tool < graph.tools.size(); ++tool) {
-      const Graph::Node& node = graph.tools[tool];
-      work += 1 + node.needs.size();
-      if (!node.admitted || !node.domain.has(state.phase)) continue;
-      if (!std::ranges::all_of(node.needs, [&](const Graph::Need& need) {
-            return std::ranges::any_of(need.any_of, [&](ToolId other) { return state.done[other]; });
-          }))
-        continue;
-      if (graph.after(tool, state.phase) == state.phase) next[state.phase][tool] = true;
-      else moving.push_back(tool);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (ToolId id = 0; id < graph.tools.size(); ++id) {
+      const Graph::Node& tool = graph.tools[id];
+      if (!tool.admitted) continue;
+      std::size_t before = kNever;
+      tool.domain.each([&](PhaseId phase) { before = std::min(before, phases[phase]); });
+      if (before != kNever) before = std::max(before, static_cast<std::size_t>(tool.steps));
+      for (const Graph::Need& need : tool.needs) {
+        std::size_t first = kNever;
+        for (const ToolId other : need.any_of) first = std::min(first, calls[other]);
+        before = std::max(before, first);
+        work += need.any_of.size();
+      }
+      work += graph.phases;
+      if (before == kNever || before + 1 >= calls[id]) continue;
+      calls[id] = before + 1;
+      changed = true;
+      if (const auto to = graph.plan.tools[id].advances_to) phases[*to] = std::min(phases[*to], before + 1);
     }
-    const std::vector<bool> staying = next[state.phase];
-    for (const ToolId tool : moving) next.emplace(graph.after(tool, state.phase), staying).first->second[tool] = true;
-    for (auto& [phase, done] : next) {
-      work += graph.tools.size() / 64 + 1;
-      if (seen.emplace(phase, done).second) open.push_back({phase, std::move(done), state.steps + 1});
-    }
-    if (seen.size() > states_max || work > states_max * kWorkPerState) return std::nullopt;
+    if (work > kReachWorkMax) return std::nullopt;
   }
-  return std::nullopt;
+  std::size_t least = kNever;
+  for (PhaseId phase = 0; phase < graph.phases; ++phase)
+    if (graph.is_terminal(phase)) least = std::min(least, phases[phase]);
+  return least == kNever ? std::nullopt : std::optional(least);
 }
 
 // --- the exact view -------------------------------------------------------------------------------------------------------------

@@ -28,9 +28,9 @@ struct Graph {
   };
   struct Node {
     bool admitted = true;  // gate and policy let it through for somebody, and the limits leave it a step
-    bool in_time = true;   // of that, the steps: it does not ask for as many as a session may have
     PhaseSet domain;       // where it is valid and its advance is legal
     std::vector<Need> needs;
+    std::int64_t steps = 0;  // that must have come before
   };
   std::vector<Node> tools;
 
@@ -50,10 +50,9 @@ struct Reach {
 };
 Reach reach_of(const Graph& graph);
 
-// How many steps a session needs at least to come to an end: a step may have several calls, as long as all are judged in the
-// phase it begins in and at most one phase is advanced to. A lower bound, because forbidden tools and limits are left out;
-// nothing when no end is found within the budget.
-std::optional<std::size_t> fewest_steps_to_terminal(const Graph& graph, std::size_t states_max);
+// How many steps it takes at the least until a session may end. Calls that do not wait for each other can be made in one step, so
+// this may be fewer than the calls. Nothing when there is no way, or it could not be worked out within the budget.
+std::optional<std::size_t> steps_to_end(const Graph& graph);
 
 // --- the exact view -------------------------------------------------------------------------------------------------------------
 
