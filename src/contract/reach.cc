@@ -168,7 +168,7 @@ std::optional<std::size_t> steps_to_end(const Graph& graph) {
 
 // --- the exact view -------------------------------------------------------------------------------------------------------------
 
-Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max)
+Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max, Calls calls)
     : graph_(graph),
       bit_of_(graph.tools.size()),
       forbidden_by_(graph.tools.size()),
@@ -208,6 +208,7 @@ Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t 
   std::size_t work = 0;
   const std::size_t work_max = states_max * kWorkPerState;
   states_.push_back({graph.initial, std::vector<std::uint64_t>((bits + 63) / 64)});
+  if (calls == Calls::Together) make_harmless_calls(states_[0], forbids);
   is_new(states_[0]);
   for (std::uint32_t at = 0; at < states_.size() && wanted != 0; ++at) {
     const PhaseId phase = states_[at].phase;
@@ -232,6 +233,7 @@ Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t 
       State next{graph.after(tool, phase), states_[at].done, at, tool};
       work += next.done.size() + 1;
       if (bit_of_[tool]) next.done[*bit_of_[tool] / 64] |= std::uint64_t{1} << (*bit_of_[tool] % 64);
+      if (calls == Calls::Together) make_harmless_calls(next, forbids);
       leads_on = true;
       if (!is_new(next)) continue;
       if (states_.size() >= states_max || work > work_max) {
@@ -245,6 +247,23 @@ Walk::Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t 
   }
   // Where everything was met, nothing is left to ask.
   complete_ = complete_ || wanted == 0;
+}
+
+void Walk::make_harmless_calls(State& state, Forbids forbids) const {
+  const auto& limits = graph_.plan.limits.max_calls;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const ToolId tool : valid_in_[state.phase]) {
+      if (!bit_of_[tool] || is_done(state, tool) || graph_.after(tool, state.phase) != state.phase) continue;
+      if (forbids == Forbids::Count && !graph_.plan.tools[tool].forbids.empty()) continue;
+      // One that may be called once, and would lead on from another phase, is kept for that.
+      const auto limit = limits.find(tool);
+      if (graph_.plan.tools[tool].advances_to && limit != limits.end() && limit->second == 1) continue;
+      if (!can_call(state, tool)) continue;
+      state.done[*bit_of_[tool] / 64] |= std::uint64_t{1} << (*bit_of_[tool] % 64);
+      changed = true;
+    }
+  }
 }
 
 bool Walk::is_done(const State& state, ToolId tool) const {

@@ -61,7 +61,11 @@ std::optional<std::size_t> steps_to_end(const Graph& graph);
 class Walk {
  public:
   enum class Forbids { Count, Ignored };
-  Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max);
+  // Single: one call after another, so that sequences are shortest. Together: calls that neither lead to another phase nor forbid
+  // anything are made as soon as they can be. They take nothing away from what can follow, so what can be reached stays the same,
+  // with far fewer states; sequences then leave these calls out.
+  enum class Calls { Single, Together };
+  Walk(const Graph& graph, const Reach& reach, Forbids forbids, std::size_t states_max, Calls calls = Calls::Single);
 
   // Is what was not met impossible? False: the budget was used up.
   bool complete() const { return complete_; }
@@ -83,6 +87,7 @@ class Walk {
     ToolId by = 0;
   };
   bool can_call(const State& state, ToolId tool) const;
+  void make_harmless_calls(State& state, Forbids forbids) const;
   bool is_done(const State& state, ToolId tool) const;
   std::vector<std::string> calls_to(std::uint32_t state) const;
 
