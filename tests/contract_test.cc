@@ -109,6 +109,20 @@ TEST(Compile, FindingsAreBounded) {
   EXPECT_FALSE(compiled.plan);
 }
 
+// Thousands of warnings do not hide an error that comes after them.
+TEST(Compile, AnErrorIsNeverLeftOut) {
+  std::string ghosts = "forbids_after:\n";
+  for (int i = 0; i < 5000; ++i) ghosts += "  - ghost" + std::to_string(i) + "\n";
+  PackSource pack;
+  pack.contracts = {tool_file("t", ghosts)};
+  EXPECT_TRUE(compile(pack).plan);
+  pack.session = session_file("aggregates: [{name: a, metric: count, tool: nobody, lte: 1, reason: r}]\n");
+  const Compiled compiled = compile(pack);
+  EXPECT_FALSE(compiled.plan);
+  EXPECT_TRUE(find(compiled.findings, Code::AGGREGATE_UNKNOWN_TOOL));
+  EXPECT_EQ(compiled.findings.size(), limits::kContractFindingsMax);
+}
+
 TEST(Compile, NoSessionFileMeansAllDefaults) {
   const auto plan = plan_of({.contracts = {tool_file("r"), tool_file("w", "", "write")},
                              .session = std::nullopt,

@@ -29,8 +29,12 @@ std::string text_of(json::Node node) {
 
 Finding& Findings::keep(Finding finding) {
   // A pack of a thousand faults is no better understood for the second thousand.
-  if (list_.size() >= limits::kContractFindingsMax) return dropped_ = std::move(finding);
-  return list_.emplace_back(std::move(finding));
+  if (list_.size() < limits::kContractFindingsMax) return list_.emplace_back(std::move(finding));
+  // But an error is never left out for what is none: a pack that has one must not compile.
+  if (finding.diagnostic.severity == Severity::Error)
+    for (auto last = list_.rbegin(); last != list_.rend(); ++last)
+      if (last->diagnostic.severity != Severity::Error) return *last = std::move(finding);
+  return dropped_ = std::move(finding);
 }
 
 Finding& Findings::add(Code code, json::Node at, std::initializer_list<Argument> arguments) {

@@ -106,7 +106,6 @@ class Analyser {
     finding.phase = std::move(subject.phase);
     finding.name = std::move(subject.name);
     finding.calls = std::move(calls);
-    if (findings_.size() >= limits::kContractFindingsMax) return dropped_ = std::move(finding);
     return findings_.emplace_back(std::move(finding));
   }
 
@@ -742,9 +741,10 @@ class Analyser {
     };
     for (const Rule& allow : plan_.rules) {
       if (!spend(plan_.rules.size() * (allow.tools.size() + 1), "policies that contradict each other")) return;
-      for (const Rule& deny : plan_.rules)
-        if (allow.allows && !deny.allows && meet(allow, deny) && same_principals(allow.principal, deny.principal))
-          add(Code::policy_allow_deny_overlap, {}, {{"what", "by two rules of the session"}});
+      if (allow.allows && std::ranges::any_of(plan_.rules, [&](const Rule& deny) {
+            return !deny.allows && meet(allow, deny) && same_principals(allow.principal, deny.principal);
+          }))
+        add(Code::policy_allow_deny_overlap, {}, {{"what", "by two rules of the session"}});
     }
     for (const Tool& tool : plan_.tools) {
       if (!spend((tool.deny.size() + tool.allow.size() + 1) * (tool.allow.size() + tool.rules.size() + 1),
@@ -817,7 +817,6 @@ class Analyser {
   const Walk walk_;
   std::vector<std::optional<ToolId>> binders_ = std::vector<std::optional<ToolId>>(plan_.slots.size());
   std::vector<Finding> findings_;
-  Finding dropped_{};  // what is beyond the bound goes here
   std::set<std::string> undecided_;
   std::size_t work_ = 0;
 };
