@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as data: one value for one meaning. Defaults are filled in, paths have their normal form, what has no order is sorted;
-// golden cases, suppressions and members of people's own are left out, because no decision depends on them.
+// A plan as data: one value for one meaning. Defaults are filled in, paths have their normal form, members, tools and words of a
+// set are sorted (a list of conditions keeps its order: it decides which one is named first); golden cases, suppressions and members of people's own are left out, because no decision depends on them.
 //
 // The hash is SHA-256 over the line "baton contract 1\n" and the canonical JSON (json/canonical.h, Exact) of this value.
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Tools, phases and slots are numbers here, paths and regular expressions are compiled, and each tool has the list of the
 // checks that can fail for it, in the order in which they are made. Two packs that say the same have the same hash, whatever
-// the order, the layout and the comments of their files, on every machine (contract/describe.h).
+// the order of their files and of the members in them, their layout and their comments, on every machine (contract/describe.h).
 #pragma once
 
 #include <re2/re2.h>
