@@ -66,6 +66,8 @@ class PackReader {
     for (const fs::path& path : files) {
       const std::string name = path.filename().string();
       const bool is_yaml = path.extension() == ".yaml" || path.extension() == ".yml";
+      if (name == "session.yml" || name == "workflow.yml")
+        return failure("reading " + path.string(), "it would not be seen: call it " + path.stem().string() + ".yaml");
       if (name == "tools.json") {
         auto file = read_file(path, limits::kCliDocumentBytesMax);
         if (!file) return tl::make_unexpected(file.error());

@@ -125,11 +125,38 @@ class ToolReader {
           findings_.add(
               Code::GOLDEN_REF_MISSING, ref,
               {{"file", golden.input_ref}, {"problem", named ? "is not there" : "is not a file under `golden/`"}});
+        else read_golden_file(golden.input_ref, compiler_.source.golden.at(golden.input_ref));
       }
+      check_golden_names(entry);
       if (const std::string_view problem = golden_problem(entry); !problem.empty())
         findings_.add(Code::GOLDEN_EXPECTATION, entry, {{"problem", problem}});
       tool_.golden.push_back(std::move(golden));
     }
+  }
+
+  void read_golden_file(const std::string& name, const std::string& text) {
+    const std::string contract = findings_.file();
+    const Parsed parsed = parse_file(findings_, {name, text, true});
+    if (parsed.document) {
+      check_shape(findings_, parsed.document->root(), kGoldenFileShape, "case");
+      check_golden_names(parsed.document->root());
+    }
+    findings_.in(contract);
+  }
+
+  // A case about a phase, a slot or a tool that is not there would show nothing. Warnings: no decision depends on cases.
+  void check_golden_names(json::Node entry) {
+    const auto warn = [&](Code code, json::Node at, std::initializer_list<Argument> arguments) {
+      findings_.add(code, at, arguments).diagnostic.severity = Severity::Warning;
+    };
+    if (const json::Node phase = entry["phase"]; phase.is_string() && !compiler_.phase_ids.contains(phase.string()))
+      warn(Code::PHASE_UNKNOWN, phase, {{"phase", phase.string()}});
+    for (const json::Member slot : entry["bindings"].members())
+      if (!compiler_.slot_ids.contains(slot.name())) warn(Code::REF_UNKNOWN_BINDING, slot.key, {{"slot", slot.name()}});
+    for (const json::Node call : entry["history"].elements())
+      if (const std::string tool = text_in(call, "tool"); !tool.empty() && !compiler_.tool_ids.contains(tool))
+        warn(Code::GOLDEN_EXPECTATION, call["tool"],
+             {{"problem", "has a call of `" + tool + "` in its history, which is no tool of the pack"}});
   }
 
   static std::string_view golden_problem(json::Node entry) {

@@ -46,6 +46,8 @@ constexpr Shape kNumber{.form = Form::Number, .expected = "a number"};
 constexpr Shape kText{.form = Form::Text, .expected = "a string that is not empty", .not_empty = true};
 constexpr Shape kAnyText{.form = Form::Text, .expected = "a string"};
 constexpr Shape kTexts{.form = Form::List, .expected = "a list of strings", .element = &kText};
+constexpr Shape kToolList{
+    .form = Form::List, .expected = "a list of at least one tool", .element = &kText, .not_empty = true};
 constexpr Shape kPath{.form = Form::Text, .expected = "a path such as `$.order.id`", .not_empty = true};
 constexpr Shape kPaths{.form = Form::List, .expected = "a list of paths", .element = &kPath};
 constexpr Shape kRegex{.form = Form::Text, .expected = "a regular expression in RE2's syntax"};
@@ -226,20 +228,30 @@ constexpr Shape kHistoryCall = object(kHistoryFields);
 constexpr Shape kHistory = list_of(kHistoryCall, "a list of calls");
 constexpr Shape kProviderMode = enumeration(kProviderModes, "recorded or live");
 constexpr Shape kProviderModeList = list_of(kProviderMode, "a list of `recorded` and `live`");
+constexpr Field kCaseArguments{"arguments", kAny, "the call's arguments"};
+constexpr Field kCasePrincipal{"principal", kAny, "on whose behalf"};
+constexpr Field kCaseLabels{"labels", kTexts, "labels of the session"};
+constexpr Field kCaseBindings{"bindings", kObjectValue, "slots that are filled"};
+constexpr Field kCasePhase{"phase", kText, "the phase the session is in"};
+constexpr Field kCaseHistory{"history", kHistory, "calls that were committed before"};
+constexpr Field kCaseOutput{"output", kAny, "what the tool answers"};
 constexpr std::array kGoldenFields = {
     Field{"id", kText, "a name of its own within the file", true},
     Field{"input_ref", kText, "a JSON file under `golden/` that holds the case"},
     Field{"expect_ok", kBoolean, "with `input_ref`: does the call go ahead?"},
     Field{"expected_error", kText, "with `expect_ok: false`: the code it is refused with"},
     Field{"provider_modes", kProviderModeList, "where the case is meaningful"},
-    Field{"arguments", kAny, "the call's arguments"},
-    Field{"principal", kAny, "on whose behalf"},
-    Field{"labels", kTexts, "labels of the session"},
-    Field{"bindings", kObjectValue, "slots that are filled"},
-    Field{"phase", kText, "the phase the session is in"},
-    Field{"history", kHistory, "calls that were committed before"},
-    Field{"output", kAny, "what the tool answers"},
+    kCaseArguments,
+    kCasePrincipal,
+    kCaseLabels,
+    kCaseBindings,
+    kCasePhase,
+    kCaseHistory,
+    kCaseOutput,
     Field{"expect", kExpect, "what must be decided"}};
+// The same in a file: what must be decided stands with the name of the file.
+constexpr std::array kGoldenFileFields = {kCaseArguments, kCasePrincipal, kCaseLabels, kCaseBindings,
+                                          kCasePhase,     kCaseHistory,   kCaseOutput};
 constexpr Shape kGolden = object(kGoldenFields, "an object with `id` and either `input_ref` or `expect`");
 constexpr Shape kGoldenCases = list_of(kGolden, "a list of cases");
 
@@ -421,15 +433,15 @@ constexpr std::array kRiskFields = {
 constexpr Shape kRisk = object(kRiskFields);
 
 constexpr std::array kRuleBodyFields = {Field{"principal", kMatcher, "who it is about", true},
-                                        Field{"tools", kTexts, "of which tools; absent: of all"}};
+                                        Field{"tools", kToolList, "of which tools; absent: of all"}};
 constexpr Shape kRuleBody = object(kRuleBodyFields);
 constexpr std::array kRuleFields = {Field{"deny", kRuleBody, "these may not"},
                                     Field{"allow", kRuleBody, "of these tools, only these may"},
-                                    Field{"tools", kTexts, "the same as inside"}};
+                                    Field{"tools", kToolList, "the same as inside"}};
 constexpr Shape kRule = object(kRuleFields, "an object with `deny` or `allow`");
 constexpr Shape kRules = list_of(kRule, "a list of rules");
 constexpr std::array kGateFields = {Field{"when_label", kText, "the label that closes the gate", true},
-                                    Field{"deny_tools", kTexts, "what is closed; `*` is everything", true},
+                                    Field{"deny_tools", kToolList, "what is closed; `*` is everything", true},
                                     Field{"reason", kReason, "what the agent is told", true}};
 constexpr Shape kLabelGate = object(kGateFields);
 constexpr Shape kLabelGates = list_of(kLabelGate, "a list of gates");
@@ -600,6 +612,7 @@ constexpr std::array kWorkflowFields = {
 const Shape kToolShape = object(kToolFields);
 const Shape kSessionShape = object(kSessionFields);
 const Shape kWorkflowShape = object(kWorkflowFields);
+const Shape kGoldenFileShape = object(kGoldenFileFields);
 
 const Words kSideEffectNames = kSideEffects, kEvidenceNames = kEvidence, kCommitNames = kCommit, kGateNames = kGate,
             kMetricNames = kMetrics, kRoleNames = kRoles, kConstraintNames = kConstraints, kTypeNames = kTypes,

@@ -9,9 +9,10 @@
 
 namespace baton::contract {
 
-extern const Shape kToolShape;      // {tool}.yaml
-extern const Shape kSessionShape;   // session.yaml
-extern const Shape kWorkflowShape;  // workflow.yaml
+extern const Shape kToolShape;        // {tool}.yaml
+extern const Shape kSessionShape;     // session.yaml
+extern const Shape kWorkflowShape;    // workflow.yaml
+extern const Shape kGoldenFileShape;  // golden/NAME: a case that input_ref names, as JSON
 
 // The words of the enumerations, in the order of the enums of contract/plan.h.
 extern const std::span<const std::string_view> kSideEffectNames, kEvidenceNames, kCommitNames, kGateNames, kMetricNames,
