@@ -208,13 +208,13 @@ class RuleReader {
     const json::Node allow = entry["allow"], deny = entry["deny"];
     if (bool(allow) == bool(deny)) {
       findings_.add(Code::POLICY_RULE_SHAPE, entry, {{"problem", "needs exactly one of `deny` and `allow`"}});
+      for (const json::Node body : {allow, deny})
+        invariant_at(findings_, body["principal"]);  // for what is wrong in it
       return;
     }
     const json::Node body = allow ? allow : deny;
-    if (body["tools"] && entry["tools"]) {
+    if (body["tools"] && entry["tools"])
       findings_.add(Code::POLICY_RULE_SHAPE, entry["tools"], {{"problem", "names its tools twice"}});
-      return;
-    }
     const json::Node tools = body["tools"] ? body["tools"] : entry["tools"];
     auto principal = invariant_at(findings_, body["principal"]);
     Rule rule{bool(allow), {}, !tools, {}};

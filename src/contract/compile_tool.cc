@@ -206,6 +206,7 @@ class ToolReader {
         problem = "has `with_output` or `resource` without `requires_prior_tool`";
       if (!problem.empty()) {
         findings_.add(Code::PRECONDITION_SHAPE, entry, {{"problem", problem}});
+        invariants_in(findings_, entry, "with_output");  // for what is wrong in them
         continue;
       }
       Precondition out;
