@@ -165,7 +165,9 @@ TEST(RowCache, says_at_once_what_is_known_to_be_wrong_and_in_flush_what_is_not) 
   SystemClock clock;
   const auto store = store::make_memory_store(clock);
   const Table& counters = store::tables::kCounters;
-  const auto code = [](const Result<void>& result) { return result ? std::string() : result.error().code; };
+  const auto code = [](const Result<void>& result) {
+    return result ? std::string() : std::string(result.error().code);
+  };
   {
     auto inner = *store->begin();
     RowCache cache(*inner, 1);

@@ -186,7 +186,11 @@ class SvgDrawing {
       arrows_.push_back(std::move(arrow));
     }
     // From left to right at each box, as far as that is known.
-    std::ranges::stable_sort(arrows_, {}, [](const Arrow& arrow) { return !arrow.near; });
+    std::vector<Arrow> ordered;
+    for (const bool near : {true, false})
+      for (const Arrow& arrow : arrows_)
+        if (arrow.near == near) ordered.push_back(arrow);
+    arrows_ = std::move(ordered);
   }
 
   // Rows below each other, each in the middle.
@@ -273,6 +277,7 @@ class SvgDrawing {
   struct Far {
     const Arrow* arrow;
     int x0, x1, out_y, in_y;
+    std::size_t number;  // in the order of the arrows
     std::size_t lane = 0;
     int middle() const { return (out_y + in_y) / 2; }
     int half() const {  // its label may be higher than its way
@@ -285,12 +290,12 @@ class SvgDrawing {
     for (const Arrow& arrow : arrows_) {
       if (arrow.near) continue;
       Gap &leaving = gaps_[nodes_[arrow.move->from].row + 1], &coming = gaps_[nodes_[arrow.move->to].row];
-      fars.push_back({&arrow, start_of(*arrow.move), end_of(*arrow.move), leaving.exit_y, coming.entry_y});
+      fars.push_back({&arrow, start_of(*arrow.move), end_of(*arrow.move), leaving.exit_y, coming.entry_y, fars.size()});
       leaving.exit_y += kTrack;
       coming.entry_y += kTrack;
     }
     // Short ways first: they stay near the boxes.
-    std::ranges::stable_sort(fars, {}, &Far::half);
+    std::ranges::sort(fars, {}, [](const Far& far) { return std::pair(far.half(), far.number); });
     struct Lane {
       int width = 0;
       std::vector<const Far*> taken = {};
