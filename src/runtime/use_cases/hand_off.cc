@@ -374,7 +374,7 @@ void tell_ci_again(Act& act, const work::Item& item, const std::shared_ptr<const
       return parsed && !parsed->root()["session_id"];
     });
     if (!found) return tl::make_unexpected(found.error());
-    const auto parsed = json::parse(*found ? (*found)->payload : std::string());
+    const auto parsed = json::parse(*found ? std::string_view((*found)->payload) : std::string_view());
     std::string id, mode, outcome, key;
     std::int64_t fence = 0;
     if (!parsed || !read_number(parsed->root(), "fence", fence) || !read_text(parsed->root(), "key", key) ||
