@@ -38,7 +38,7 @@ port = {port}
 unix_socket_directories = '{folder}'
 fsync = on
 shared_buffers = 32MB
-max_connections = 100
+max_connections = 200
 logging_collector = off
 lc_messages = 'C'
 """
