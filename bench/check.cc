@@ -363,12 +363,8 @@ void measure_scans(std::vector<Row>& rows) {
 }  // namespace baton::bench
 
 int main(int argc, char** argv) {
-  std::string path = "build/bench/check.json";
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    constexpr std::string_view kOut = "--benchmark_out=";
-    if (argument.starts_with(kOut)) path = argument.substr(kOut.size());
-  }
+  std::string path = baton::bench::out_file(argc, argv);
+  if (path.empty()) path = "build/bench/check.json";
   std::vector<baton::bench::Row> rows;
   baton::bench::measure_packet(rows);
   baton::bench::measure_others(rows);

@@ -78,4 +78,12 @@ bool write_json(const std::vector<Row>& rows, const std::string& path) {
   return file.good();
 }
 
+std::string out_file(int argc, char** argv) {
+  constexpr std::string_view kOption = "--benchmark_out=";
+  std::string out;
+  for (int i = 1; i < argc; ++i)
+    if (const std::string_view argument = argv[i]; argument.starts_with(kOption)) out = argument.substr(kOption.size());
+  return out;
+}
+
 }  // namespace baton::bench

@@ -29,4 +29,7 @@ void print_table(const std::vector<Row>& rows);
 // [{"metric","value","unit","peer","peer_value","ratio","goal","met"}, ...]; false when the file cannot be written.
 bool write_json(const std::vector<Row>& rows, const std::string& path);
 
+// The file that `./dev bench` wants the rows in (--benchmark_out=FILE); empty: none.
+std::string out_file(int argc, char** argv);
+
 }  // namespace baton::bench

@@ -384,11 +384,4 @@ int run(const std::string& out) {
 }  // namespace
 }  // namespace baton::bench
 
-int main(int argc, char** argv) {
-  std::string out;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.starts_with("--benchmark_out=")) out = argument.substr(16);
-  }
-  return baton::bench::run(out);
-}
+int main(int argc, char** argv) { return baton::bench::run(baton::bench::out_file(argc, argv)); }

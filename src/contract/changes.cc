@@ -30,13 +30,6 @@ std::set<string> names_of(const std::vector<ToolId>& tools, const Plan& plan) {
   return out;
 }
 
-std::vector<string> only_in(const std::set<string>& one, const std::set<string>& other) {
-  std::vector<string> out;
-  for (const string& item : one)
-    if (!other.contains(item)) out.push_back(quoted(item));
-  return out;
-}
-
 // Items of two lists that have names of their own.
 template <class Item, class Came, class Went, class Both>
 void by_name(const std::vector<Item>& was, const std::vector<Item>& is, const Came& came, const Went& went,

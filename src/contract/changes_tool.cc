@@ -20,13 +20,6 @@ std::set<string> callable_in(const Tool& tool, const Plan& plan) {
   return out;
 }
 
-std::vector<string> only_in(const std::set<string>& one, const std::set<string>& other) {
-  std::vector<string> out;
-  for (const string& item : one)
-    if (!other.contains(item)) out.push_back(quoted(item));
-  return out;
-}
-
 string phase_word(std::size_t count) { return count == 1 ? "the phase " : "the phases "; }
 
 class ToolComparison {

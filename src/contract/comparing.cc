@@ -140,6 +140,13 @@ Direction direction_of_least(const std::optional<json::Decimal>& before, const s
   return *before == *after ? Direction::Same : wider_if(*after < *before);
 }
 
+std::vector<std::string> only_in(const std::set<std::string>& one, const std::set<std::string>& other) {
+  std::vector<std::string> out;
+  for (const std::string& item : one)
+    if (!other.contains(item)) out.push_back(quoted(item));
+  return out;
+}
+
 string first_difference(const json::Value& before, const json::Value& after) {
   const json::Value *was = &before, *is = &after;
   string place;

@@ -28,6 +28,9 @@ Direction direction_of(std::vector<Test> before, std::vector<Test> after);
 Direction direction_of_most(const std::optional<json::Decimal>& before, const std::optional<json::Decimal>& after);
 Direction direction_of_least(const std::optional<json::Decimal>& before, const std::optional<json::Decimal>& after);
 
+// Those that only the first has, in quotes.
+std::vector<std::string> only_in(const std::set<std::string>& one, const std::set<std::string>& other);
+
 // Where something differs that no field accounts for: its place in the two values, in words.
 std::string first_difference(const json::Value& before, const json::Value& after);
 
