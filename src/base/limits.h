@@ -165,6 +165,21 @@ constexpr std::size_t kOutboxAnswerBytesMax = 64u << 10;  // nobody reads what a
 // Sessions whose actor is remembered, so that not every request of a session reads the store.
 constexpr std::size_t kSessionActorsMax = 4096;
 
+// --- sessions and their calls ----------------------------------------------------------------------------------------
+
+constexpr std::size_t kCallArgumentsBytesMax = 1u << 20;  // a whole file that is written is far below
+constexpr std::size_t kCallArgumentsDepthMax = 64;        // as of contracts
+constexpr std::size_t kCallOutputBytesMax = 4u << 20;     // of a receipt: rules look at few values of it
+constexpr std::size_t kStepCallsMax = 64;                 // calls of one response
+constexpr std::size_t kCallIdBytesMax = 128;              // clients' own ids of calls
+constexpr std::size_t kOpenCallsMax = 256;                // of a session: beyond it settle some first
+constexpr std::size_t kApprovalsPerSessionMax = 3;        // stated: waiting ones
+constexpr std::size_t kApprovalsPerWorkspaceMax = 20;     // stated
+constexpr std::size_t kPrincipalBytesMax = 16u << 10;     // a document about who somebody is
+constexpr std::size_t kPackSourceBytesMax = 4u << 20;     // all files of a pack that is activated
+// A value that rules remember and that is longer is kept as a keyed hash: it can be compared, and a state stays small.
+constexpr std::size_t kFactBytesMax = 256;
+
 // --- the HTTP API ---------------------------------------------------------------------------------------------------
 // How large a request may be is the configuration's (workspace/config.h); these are about what is in it.
 

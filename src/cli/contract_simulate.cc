@@ -9,6 +9,7 @@
 #include "cli/input.h"
 #include "cli/render.h"
 #include "contract/scenario.h"
+#include "session/scenario.h"
 
 namespace baton::cli {
 namespace {
@@ -49,14 +50,16 @@ class Simulate {
   }
 
   int judge(contract::SourceFile file, const std::string& stem) {
-    const contract::ScenarioReport report = contract::judge_scenario(file, stem);
+    contract::ScenarioReport report = contract::judge_scenario(file, stem);
+    if (report.is_readable() && report.body == contract::Body::Run) report = session::judge_run(file, stem);
     if (!report.is_readable()) {
       for (const contract::Finding& finding : report.findings)
         world_.print_error(render_human({finding.diagnostic}, file.name, file.text, world_.colour_errors));
       return could_not(world_, file.name + " cannot be read as a scenario");
     }
-    if (report.body != contract::Body::Cases)
-      return could_not(world_, file.name + " has a body that this version does not run: `cases` is the one it does");
+    if (report.body == contract::Body::Events)
+      return could_not(world_,
+                       file.name + " has a body that this version does not run: `run` and `cases` are those it does");
     const std::size_t wrong =
         static_cast<std::size_t>(std::ranges::count(report.entries, false, &contract::Judged::passed));
     passed_ += report.entries.size() - wrong;
@@ -68,14 +71,16 @@ class Simulate {
 
   void print_human(const std::string& name, const contract::ScenarioReport& report, std::size_t wrong) {
     std::string out;
+    const std::string what = report.body == contract::Body::Run ? "entry" : "case";
     for (const contract::Judged& entry : report.entries) {
       if (entry.passed) continue;
-      out += name + ":" + std::to_string(entry.place.line) + ": case " + std::to_string(entry.number) + " differs\n";
+      out += name + ":" + std::to_string(entry.place.line) + ": " + what + " " + std::to_string(entry.number) +
+             " differs\n";
       out += "  expected: " + printable(entry.expected, 400) + "\n  got:      " + printable(entry.got, 400) + "\n";
       if (!entry.why.empty()) out += "  why:      " + printable(entry.why, 400) + "\n";
     }
     out += name + ": " + std::to_string(report.entries.size() - wrong) + " of " +
-           std::to_string(report.entries.size()) + " cases as expected\n";
+           std::to_string(report.entries.size()) + (what == "case" ? " cases" : " entries") + " as expected\n";
     world_.print(out);
   }
 

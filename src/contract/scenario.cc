@@ -358,15 +358,21 @@ std::vector<ScenarioPack> scenario_packs(const SourceFile& file) {
 
 CompiledScenario compile_scenario(const SourceFile& file, std::string_view stem) {
   Read read = read_scenario(file, stem);
-  CompiledScenario out{read.body, std::move(read.findings), nullptr, nullptr};
-  if (has_errors(out.findings) || read.body == Body::Cases) return out;
-  const ScenarioPack source = pack_of_scenario(read.parsed.root(), read.body);
-  if (source.workflow) {
-    CompiledWorkflow compiled = compile_workflow(*source.workflow, source.options);
+  CompiledScenario out;
+  out.scenario = read.name;
+  out.body = read.body;
+  out.findings = std::move(read.findings);
+  out.is_readable = !has_errors(out.findings);
+  if (!out.is_readable) return out;
+  out.document = std::make_shared<const json::Document>(std::move(*read.parsed.document));
+  if (read.body == Body::Cases) return out;
+  out.source = pack_of_scenario(out.document->root(), read.body);
+  if (out.source.workflow) {
+    CompiledWorkflow compiled = compile_workflow(*out.source.workflow, out.source.options);
     out.workflow = std::move(compiled.plan);
     std::ranges::move(compiled.findings, std::back_inserter(out.findings));
   } else {
-    Compiled compiled = compile(source.pack, source.options);
+    Compiled compiled = compile(out.source.pack, out.source.options);
     out.plan = std::move(compiled.plan);
     std::ranges::move(compiled.findings, std::back_inserter(out.findings));
   }

@@ -48,10 +48,14 @@ std::vector<ScenarioPack> scenario_packs(const SourceFile& file);
 
 // The pack of a `run` or the workflow of `events`. A body whose pack has errors fails as a whole.
 struct CompiledScenario {
+  std::string scenario;
   Body body = Body::None;
   std::vector<Finding> findings;  // of the file, and, when it could be read, of its pack
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const WorkflowPlan> workflow;
+  std::shared_ptr<const json::Document> document;  // of the file; null when it could not be read
+  ScenarioPack source;                             // what the plan was compiled from
+  bool is_readable = false;                        // else `findings` are of the file, and there is nothing to run
 };
 CompiledScenario compile_scenario(const SourceFile& file, std::string_view stem);
 

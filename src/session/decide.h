@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decisions of a session: pure functions over values. What a pack says (Rules), what has happened (State) and what is asked go in;
+// a verdict with all its reasons comes out. Nothing changes; session/happenings.h has what a decision then does.
+//
+// The checks of a call are made in the order of contract::Check, which is the tool's list (contract/plan.h):
+//   1 session · 2 arguments · 3 contract · 4 labels · 5 policy · 6 risk gate · 7 phase · 8 forbidden · 9 limits · 10 loop ·
+//   11 response and boundary assertions · 12 preconditions · 13 arguments · 14 refs · 15 aggregates · 16 envelopes · 18 checkpoints
+// The first that fails is the reason; all that fail are told, except that who may not call a tool at all learns nothing of the
+// state: a failure of 1 to 3 stands alone, and 4 and 5 stand without what comes after them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "session/happenings.h"
+#include "session/state.h"
+
+namespace baton::session {
+
+// Why not: the code, what it is about (the limit, the aggregate, the envelope, the slot, the label, the forbidding tool), and
+// where in the arguments.
+struct Refusal {
+  Diagnostic diagnostic;
+  std::string detail = {};
+  Code code() const { return diagnostic.code; }
+};
+
+struct Proposed {
+  std::string id;
+  std::string_view tool;
+  Values arguments;       // no root: they could not be read
+  std::string malformed;  // then: why
+  std::string_view digest =
+      {};  // SHA-256 of the canonical arguments, when it is known; else it is worked out when needed
+};
+struct Proposal {
+  std::vector<Proposed> calls;             // none: the response was text
+  json::Node request = {}, response = {};  // what the model was asked and what it said, where the host sees it
+  std::optional<json::Decimal> estimate = {};
+  bool lease_stale = false;  // the session no longer holds its lease
+};
+
+// What a person is asked.
+struct Asked {
+  json::Decimal timeout_seconds;
+  bool allow_on_timeout = false;
+  std::vector<std::string> checkpoints;  // names of those of the session that fired; the tool's own is ""
+  struct Shown {
+    std::string label;
+    Fact value;  // canonical JSON; "null" when it is not there
+  };
+  std::vector<Shown> context;
+};
+
+struct CallVerdict {
+  Verdict verdict = Verdict::Allow;
+  std::vector<Refusal> failures;  // not empty: it is a block
+  std::optional<Asked> asked;     // of a checkpoint that is its own
+  ToolId tool = kNone;
+  std::string digest;
+  std::vector<Fact> facts;
+  std::string joins;  // the call that waits already and that this one is: nothing else happens
+};
+
+enum class Outcome : std::uint8_t { Proceed, Held, Reject, Error, Text };
+std::string_view name_of(Outcome outcome);
+
+struct StepVerdict {
+  std::vector<CallVerdict> calls;
+  Outcome outcome = Outcome::Proceed;
+};
+StepVerdict decide(const Rules& rules, const State& state, const Proposal& proposal, const Hiding* hiding = nullptr);
+
+// What happened, from what was decided.
+TakenStep step_of(const Proposal& proposal, const StepVerdict& verdict);
+
+// A ruling on a call that waits. Nothing: it does not (checkpoint_closed). An approval that is the last one its response waited for has
+// all of its calls judged again, without asking again.
+struct RulingVerdict {
+  std::vector<CallVerdict> calls;  // of its group, in order, the ruled one among them
+  std::vector<std::string> call_ids;
+  std::size_t ruled = 0;
+};
+std::optional<RulingVerdict> rule_on(const Rules& rules, const State& state, std::string_view call_id, Ruling ruling,
+                                     bool lease_stale = false);
+std::vector<Resolved> resolved_of(const RulingVerdict& verdict);
+
+// May the call begin, with these arguments? No root: with those that were judged.
+struct StartVerdict {
+  bool is_open = true;  // false: there is nothing to begin (call_not_open)
+  std::vector<Refusal> failures;
+  std::optional<std::vector<Fact>> facts;  // of arguments that differ
+  std::string digest;
+};
+StartVerdict start(const Rules& rules, const State& state, std::string_view call_id, const Values& arguments,
+                   std::string_view digest, bool lease_stale = false, const Hiding* hiding = nullptr);
+
+// --- before the model is asked ----------------------------------------------------------------------------------------------------
+
+struct Narrowed {
+  std::vector<ToolId> kept;
+  struct Removed {
+    std::string tool;
+    Code why;
+  };
+  std::vector<Removed> removed;
+};
+// Which tools could be called now. `offered` empty: all of the pack.
+Narrowed narrow(const Rules& rules, const State& state, const std::vector<std::string>& offered = {});
+
+struct Preflight {
+  std::string_view provider = {};
+  json::Node request = {};
+  std::optional<json::Decimal> estimate = {};
+  bool lease_stale = false;
+};
+struct PreflightVerdict {
+  std::vector<Refusal> failures;
+  std::vector<Diagnostic> diagnostics;
+  Narrowed narrowed;
+};
+PreflightVerdict preflight(const Rules& rules, const State& state, const Preflight& asked);
+
+// The names of the tools that a request offers: of OpenAI's and Anthropic's forms, or plain names.
+std::vector<std::string> tools_of_request(json::Node request);
+
+// SHA-256 over the exact canonical form; nothing when there is none (a number beyond any).
+std::optional<std::string> digest_of(json::Node arguments);
+
+}  // namespace baton::session

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/door.h"
+
+#include "base/limits.h"
+#include "json/parse.h"
+#include "session/shown.h"
+
+namespace baton::session {
+namespace {
+
+using json::Value;
+
+Value refused(std::string_view code) {
+  Value out = Value::object();
+  out.set("refused", code);
+  return out;
+}
+
+json::Document document_of(const Value& value) { return std::move(*json::parse_owned(json::write(value))); }
+
+}  // namespace
+
+ReadProposal read_proposal(json::Node step) {
+  ReadProposal out;
+  const json::Node calls = step["calls"];
+  out.documents.reserve(calls.is_array() ? calls.size() : 0);
+  for (const json::Node call : calls.elements()) {
+    Proposed one;
+    if (call["call_id"].is_string()) one.id = call["call_id"].string();
+    if (!call["tool"].is_string()) {
+      out.problem = "a call has no `tool`";
+      return out;
+    }
+    one.tool = call["tool"].string();
+    if (const json::Node text = call["arguments_text"]; text.is_string()) {
+      // What is not one JSON value within bounds is no arguments; the call is judged for that.
+      auto document = json::parse(
+          text.string(), {.bytes_max = limits::kCallArgumentsBytesMax, .depth_max = limits::kCallArgumentsDepthMax});
+      if (document) {
+        out.documents.push_back(std::move(*document));
+        one.arguments = Values::of_document(out.documents.back().root());
+      } else {
+        one.malformed = document.error().what;
+      }
+    } else if (call["arguments"]) {
+      one.arguments = Values::of_document(call["arguments"]);
+    } else {
+      one.malformed = "there are none";
+    }
+    out.proposal.calls.push_back(std::move(one));
+  }
+  out.proposal.request = step["request"];
+  out.proposal.response = step["response"];
+  if (step["estimate"].is_number()) out.proposal.estimate = json::Decimal::from_number(step["estimate"].number_text());
+  return out;
+}
+
+Preflight read_preflight(json::Node asked) {
+  Preflight out;
+  if (asked["provider"].is_string()) out.provider = asked["provider"].string();
+  out.request = asked["request"];
+  if (asked["estimate"].is_number()) out.estimate = json::Decimal::from_number(asked["estimate"].number_text());
+  return out;
+}
+
+ReadReceipt read_receipt(json::Node node) {
+  ReadReceipt out;
+  const json::Node result = node["result"];
+  if (result.is_text("ok")) out.receipt.kind = Receipt::Ok;
+  else if (result.is_text("error")) out.receipt.kind = Receipt::Error;
+  else if (result.is_text("timeout")) out.receipt.kind = Receipt::Timeout;
+  else if (result.is_text("unknown")) out.receipt.kind = Receipt::Lost;
+  else {
+    out.problem = "`result` is none of ok, error, timeout, unknown";
+    return out;
+  }
+  if (node["ack"].is_boolean()) out.receipt.ack = node["ack"].boolean();
+  if (const json::Node output = node["output"]; output && !output.is_null())
+    out.receipt.output = Values::of_document(parsed_output(output, out.parsed));
+  const json::Node error = node["error"];
+  CallError& into = out.receipt.error;
+  if (error.is_string()) into = error_named(error.string());
+  else if (error.is_number()) into = error_named(error.number_text());
+  else if (error.is_object()) {
+    if (error["code"].is_string()) into.code = error["code"].string();
+    if (error["http_status"].is_number()) into.http_status = json::to_int64(error["http_status"].number_text());
+    if (error["class"].is_string()) into.error_class = error["class"].string();
+    else if (into.http_status) into.error_class = class_of_status(*into.http_status);
+    else if (!into.code.empty()) into.error_class = error_named(into.code).error_class;
+    if (into.error_class.empty()) into.error_class = "tool_error";
+    if (error["message"].is_string()) into.message = error["message"].string();
+  } else {
+    into.error_class = "tool_error";
+  }
+  return out;
+}
+
+// --- the engine -----------------------------------------------------------------------------------------------------------------------
+
+Value EngineDoor::propose(const Value& step) {
+  const json::Document document = document_of(step);
+  const ReadProposal read = read_proposal(document.root());
+  if (!read.problem.empty()) return refused(read.problem);
+  const StepVerdict verdict = decide(*rules_, state_, read.proposal);
+  Effects effects;
+  const bool joins = verdict.calls.size() == 1 && !verdict.calls[0].joins.empty();
+  if (!joins) effects = take_step(*rules_, state_, step_of(read.proposal, verdict));
+  return shown(read.proposal, verdict, effects);
+}
+
+Value EngineDoor::preflight(const Value& asked) {
+  const json::Document document = document_of(asked);
+  return shown(*rules_, session::preflight(*rules_, state_, read_preflight(document.root())));
+}
+
+Value EngineDoor::rule(const std::string& call_id, Ruling ruling) {
+  const auto verdict = rule_on(*rules_, state_, call_id, ruling);
+  if (!verdict) return refused("checkpoint_closed");
+  const Effects effects = take_ruling(*rules_, state_, call_id, ruling, resolved_of(*verdict));
+  return shown(*verdict, effects);
+}
+
+Value EngineDoor::start(const std::string& call_id, const Value* arguments) {
+  std::optional<json::Document> document;
+  Values values;
+  std::string digest;
+  if (arguments != nullptr) {
+    document.emplace(document_of(*arguments));
+    values = Values::of_document(document->root());
+    digest = digest_of(document->root()).value_or("");
+  }
+  StartVerdict verdict = session::start(*rules_, state_, call_id, values, digest);
+  if (!verdict.is_open) return refused("call_not_open");
+  const Effects effects =
+      take_start(*rules_, state_, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest});
+  return shown(verdict, effects);
+}
+
+Value EngineDoor::settle(const std::string& call_id, const Value& receipt) {
+  const json::Document document = document_of(receipt);
+  const ReadReceipt read = read_receipt(document.root());
+  if (!read.problem.empty()) return refused(read.problem);
+  const SettleVerdict verdict = session::settle(*rules_, state_, call_id, read.receipt);
+  if (!verdict.is_open) return refused("call_not_open");
+  const Effects effects = take_settlement(*rules_, state_, verdict.settled);
+  return shown(verdict, effects);
+}
+
+Value EngineDoor::add_label(const std::string& label) {
+  take_label(state_, label);
+  return Value::object();
+}
+
+Value EngineDoor::report_cost(const Value& cost) {
+  take_cost(state_, json::Decimal::from_number(cost.number_text()));
+  return Value::object();
+}
+
+namespace {
+
+Value ended(const Effects& effects) {
+  Value out = Value::object();
+  Value cancelled = Value::array();
+  for (const std::string& id : effects.cancelled) cancelled.push(id);
+  out.set("cancelled", std::move(cancelled));
+  return out;
+}
+
+}  // namespace
+
+Value EngineDoor::kill() { return ended(take_end(*rules_, state_, Standing::Killed, "killed")); }
+Value EngineDoor::close() { return ended(take_end(*rules_, state_, Standing::Closed, {})); }
+Value EngineDoor::view() { return shown(*rules_, state_); }
+
+}  // namespace baton::session

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/facts.h"
+
+#include "base/check.h"
+#include "json/canonical.h"
+
+namespace baton::session {
+namespace {
+
+constexpr std::string_view kKeyedHash = "keyed_hash";
+constexpr std::string_view kHiddenPrefix = R"({"keyed_hash":)";
+
+// Whole numbers of up to fifteen digits are their own canonical form.
+bool is_plain(std::string_view number) {
+  std::string_view digits = number;
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  if (digits.size() > 15 || (digits[0] == '0' && number.size() > 1)) return false;
+  for (const char c : digits)
+    if (c < '0' || c > '9') return false;
+  return true;
+}
+
+// The name that says what a value is: the last one on the way to it.
+std::string_view name_in(const json::Path& path) {
+  std::string_view name;
+  for (const json::Path::Step& step : path.steps())
+    if (const auto* member = std::get_if<std::string>(&step)) name = *member;
+  return name;
+}
+
+}  // namespace
+
+Fact fact_of(json::Node value, const contract::PathAt& at, const Hiding* hiding) {
+  if (!value) return {};
+  if (value.is_number() && is_plain(value.number_text())) return std::string(value.number_text());
+  if (value.is_boolean()) return value.boolean() ? "true" : "false";
+  if (value.is_null()) return "null";
+  if (hiding != nullptr)
+    if (auto hidden = hiding->hidden(value, name_in(at.path))) return std::move(*hidden);
+  std::string out;
+  if (value.is_string()) json::append_canonical_string(out, value.string());
+  else if (auto done = json::append_canonical(out, value, json::Numbers::Exact); !done) {
+    // An exponent of more than nine digits has no canonical form; it is compared as it was written.
+    out = value.is_number() ? std::string(value.number_text()) : json::write(value);
+  }
+  return out;
+}
+
+bool is_hidden(const Fact& fact) { return fact.starts_with(kHiddenPrefix); }
+
+bool is_scalar(const Fact& fact) {
+  return !fact.empty() && ((fact[0] != '{' && fact[0] != '[' && fact[0] != 'n') || is_hidden(fact));
+}
+
+std::optional<json::Decimal> number_of(const Fact& fact) {
+  if (!is_number(fact)) return std::nullopt;
+  return json::Decimal::from_number(fact);
+}
+
+json::Node Values::at(const contract::PathAt& path) const {
+  if (!root_) return {};
+  return record_ ? root_[path.path.text()] : path.path.resolve(root_);
+}
+
+bool Values::is_hidden(json::Node value) const {
+  return record_ && value.is_object() && value.size() == 1 && value[kKeyedHash].is_string();
+}
+
+}  // namespace baton::session

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rules of a session remember of a value: its exact canonical JSON. Two values are equal when their facts are, whatever
+// the order of their members and the spelling of their numbers.
+//
+// State and ledger must never hold a secret. Whoever keeps facts gives a Hiding: what it recognises is kept as a keyed hash, which
+// can be compared for equality and for nothing else. Rules that remember values only ever compare them, or add up numbers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/plan.h"
+#include "json/decimal.h"
+#include "json/document.h"
+
+namespace baton::session {
+
+using Fact = std::string;  // empty: there is no such value
+
+class Hiding {
+ public:
+  virtual ~Hiding() = default;
+  // What is kept of a value; nothing when it may be kept as it is. `name`: what it is called where it stands.
+  virtual std::optional<std::string> hidden(json::Node value, std::string_view name) const = 0;
+  // What is kept of a text that is a secret whatever it looks like.
+  virtual std::string keyed(std::string_view text) const = 0;
+};
+
+// `hiding` may be null: then nothing is.
+Fact fact_of(json::Node value, const contract::PathAt& at, const Hiding* hiding);
+
+inline bool is_there(const Fact& fact) { return !fact.empty(); }
+inline bool is_null(const Fact& fact) { return fact == "null"; }
+inline bool is_number(const Fact& fact) {
+  return !fact.empty() && (fact[0] == '-' || (fact[0] >= '0' && fact[0] <= '9'));
+}
+bool is_hidden(const Fact& fact);
+// A string, a number or a boolean; of a hidden one it is taken to be.
+bool is_scalar(const Fact& fact);
+std::optional<json::Decimal> number_of(const Fact& fact);
+
+// A call's arguments, or an output: a document, or what an entry recorded of one ({path: value}, for the paths that the
+// contract looks at).
+class Values {
+ public:
+  Values() = default;
+  static Values of_document(json::Node root) { return Values(root, false); }
+  static Values of_record(json::Node values) { return Values(values, true); }
+
+  json::Node at(const contract::PathAt& path) const;
+  // Was this value recorded as a keyed hash? Then it can be compared for equality only.
+  bool is_hidden(json::Node value) const;
+  bool is_record() const { return record_; }
+  json::Node root() const { return root_; }
+
+ private:
+  Values(json::Node root, bool record) : root_(root), record_(record) {}
+  json::Node root_ = {};
+  bool record_ = false;
+};
+
+}  // namespace baton::session

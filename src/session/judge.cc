@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/judge.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "json/pointer.h"
+
+namespace baton::session {
+
+using contract::Check;
+using contract::Constraint;
+using contract::Invariant;
+using contract::PathAt;
+using contract::Precondition;
+using contract::Role;
+using json::Decimal;
+
+std::string pointer_of(const json::Path& path) {
+  std::string out;
+  for (const json::Path::Step& step : path.steps()) {
+    out.push_back('/');
+    if (const auto* name = std::get_if<std::string>(&step)) {
+      for (const char c : *name) {
+        if (c == '~') out += "~0";
+        else if (c == '/') out += "~1";
+        else out.push_back(c);
+      }
+    } else {
+      out += std::to_string(std::get<std::size_t>(step));
+    }
+  }
+  return out;
+}
+
+LoopStep::Call Judge::looped(ToolId tool, std::string_view digest) {
+  LoopStep::Call out{tool, {}};
+  for (std::size_t i = 0; i < out.digest.size() && 2 * i + 1 < digest.size(); ++i)
+    std::from_chars(digest.data() + 2 * i, digest.data() + 2 * i + 2, out.digest[i], 16);
+  return out;
+}
+
+void Judge::refuse(CallVerdict& out, Code code, const PathAt* at, std::initializer_list<Argument> arguments,
+                   std::string detail) {
+  Place place = at == nullptr ? Place{} : place_named(pointer_of(at->path));
+  out.failures.push_back({report(code, std::move(place), arguments), std::move(detail)});
+}
+
+bool Judge::is_left_out(const OpenCall& call) const {
+  return std::ranges::find(step_.left_out, &call) != step_.left_out.end();
+}
+
+// --- the order --------------------------------------------------------------------------------------------------------------------
+
+void Judge::all(const Values* arguments, CallVerdict& out) {
+  for (const Check check : tool_.checks) {
+    // Whoever may not call the tool learns nothing of the state.
+    if (check > Check::Policy && !out.failures.empty() &&
+        (out.failures[0].code() == Code::label_denied || out.failures[0].code() == Code::policy_denied))
+      return;
+    one(check, arguments, out);
+  }
+}
+
+void Judge::one(Check check, const Values* arguments, CallVerdict& out) {
+  switch (check) {
+    case Check::Labels: return labels(out);
+    case Check::Policy: return policy(out);
+    case Check::Gate: return gate(out);
+    case Check::Phase: return phase(out);
+    case Check::Forbidden: return forbidden(out);
+    case Check::Limits: return limits(out);
+    case Check::Loop: return loop(out);
+    case Check::ResponseFormat: return response_format(out);
+    case Check::BoundaryAssertions: return boundary(out);
+    case Check::Preconditions: return preconditions(out);
+    case Check::Arguments:
+      if (arguments != nullptr) invariants(*arguments, out);
+      return;
+    case Check::InputAssertions:
+      if (arguments != nullptr) input_assertions(*arguments, out);
+      return;
+    case Check::ExecutionConstraints:
+      if (arguments != nullptr) execution_constraints(*arguments, out);
+      return;
+    case Check::Refs: return refs(out);
+    case Check::Aggregates: return aggregates(out);
+    case Check::Envelopes: return envelopes(out);
+    case Check::Checkpoints:
+      if (arguments != nullptr && out.failures.empty()) out.asked = checkpoints(*arguments);
+      return;
+  }
+}
+
+void Judge::arguments_again(const Values& arguments, CallVerdict& out) {
+  for (const Check check : tool_.checks)
+    if (check >= Check::Arguments && check < Check::Checkpoints) one(check, &arguments, out);
+}
+
+void Judge::measure(const Values& arguments, std::vector<Fact>& facts) {
+  facts.reserve(tool_rules_.paths.size());
+  for (const PathAt& at : tool_rules_.paths) facts.push_back(fact_of(arguments.at(at), at, hiding_));
+}
+
+// --- 4 to 10: who, and where the session is -----------------------------------------------------------------------------------------
+
+void Judge::labels(CallVerdict& out) {
+  for (const std::uint32_t index : tool_.label_gates) {
+    const contract::LabelGate& gate = plan_.label_gates[index];
+    if (!state_.has_label(gate.label)) continue;
+    refuse(out, Code::label_denied, nullptr, {{"label", gate.label}, {"reason", gate.reason}}, gate.label);
+    return;
+  }
+}
+
+void Judge::policy(CallVerdict& out) {
+  if (std::ranges::binary_search(state_.denied, id_)) refuse(out, Code::policy_denied, nullptr, {{"tool", tool_.name}});
+}
+
+void Judge::gate(CallVerdict& out) {
+  if (!tool_.passes_gate)
+    refuse(out, Code::risk_gate_blocked, nullptr, {{"tool", tool_.name}, {"effect", name_of(tool_.side_effect)}},
+           std::string(name_of(tool_.side_effect)));
+}
+
+void Judge::phase(CallVerdict& out) {
+  const contract::Phase& now = plan_.phases[state_.phase];
+  if (tool_.names_phases && !tool_.valid_in.has(state_.phase)) {
+    std::string phases;
+    tool_.valid_in.each(
+        [&](PhaseId id) { phases.append(phases.empty() ? "`" : ", `").append(plan_.phases[id].name).append("`"); });
+    refuse(out, Code::wrong_phase, nullptr,
+           {{"tool", tool_.name},
+            {"phases", phases},
+            {"phase", now.name},
+            {"remedy", "bring the session into one of these phases first"}},
+           now.name);
+  }
+  if (!tool_.advances_to) return;
+  const std::string& to = plan_.phases[*tool_.advances_to].name;
+  if (!plan_.is_legal(state_.phase, *tool_.advances_to))
+    refuse(out, Code::illegal_phase_transition, nullptr,
+           {{"tool", tool_.name},
+            {"to", to},
+            {"phase", now.name},
+            {"remedy", "go by way of a phase from which `" + to + "` can be reached"}},
+           to);
+  for (const Ahead& other : step_.ahead) {
+    const auto& advances = rules_.tool(other.tool).advances_to;
+    if (!advances || *advances == *tool_.advances_to) continue;
+    refuse(out, Code::phase_conflict, nullptr, {{"other", plan_.phases[*advances].name}, {"to", to}}, to);
+    return;
+  }
+}
+
+void Judge::forbidden(CallVerdict& out, std::uint32_t but) {
+  ToolId by = forbidden_by(rules_, state_, id_, but);
+  for (const Ahead& other : step_.ahead) {
+    if (by != kNone) break;
+    const auto& forbids = rules_.tool(other.tool).forbids;
+    if (std::ranges::find(forbids, id_) != forbids.end()) by = other.tool;
+  }
+  if (by == kNone) return;
+  const std::string& name = rules_.tool(by).name;
+  refuse(out, Code::forbidden_in_state, nullptr, {{"tool", tool_.name}, {"by", name}}, name);
+}
+
+void Judge::limits(CallVerdict& out) {
+  const contract::Limits& limits = plan_.limits;
+  const auto exceed = [&](std::string_view name, const std::string& max, std::string_view problem,
+                          std::string_view remedy) {
+    refuse(out, Code::session_limit_exceeded, nullptr,
+           {{"limit", name}, {"max", max}, {"problem", problem}, {"remedy", remedy}}, std::string(name));
+  };
+  const bool again = !step_.left_out.empty();
+  const auto left_out = static_cast<std::int64_t>(step_.left_out.size());
+  if (limits.max_steps && state_.steps - (again ? 1 : 0) >= *limits.max_steps)
+    exceed("max_steps", std::to_string(*limits.max_steps), "all of them are taken",
+           "end the session with what there is");
+  if (limits.max_cost) {
+    const Decimal spent = state_.cost + state_.cost_before;
+    if (spent >= *limits.max_cost || (step_.estimate && spent + *step_.estimate > *limits.max_cost))
+      exceed("max_cost_per_session", limits.max_cost->text(), "it is spent, or this would be more than is left",
+             "end the session with what there is");
+  }
+  if (limits.max_tool_calls) {
+    const std::int64_t taken = state_.tool_calls + state_.calls_before - left_out;
+    if (taken + static_cast<std::int64_t>(step_.position) >= *limits.max_tool_calls)
+      exceed("max_tool_calls", std::to_string(*limits.max_tool_calls), "no call is left for this one",
+             "end the session with what there is");
+  }
+  if (const auto max = limits.max_calls.find(id_); max != limits.max_calls.end()) {
+    const auto counted = state_.calls.find(id_);
+    std::int64_t taken = counted == state_.calls.end() ? 0 : counted->second;
+    taken -= std::ranges::count(step_.left_out, id_, [](const OpenCall* call) { return call->tool; });
+    taken += std::ranges::count(step_.ahead, id_, &Ahead::tool);
+    if (taken >= max->second)
+      exceed("max_calls_per_tool", std::to_string(max->second), "`" + tool_.name + "` was called so often",
+             "go on without this tool");
+  }
+}
+
+void Judge::loop(CallVerdict& out) {
+  if (step_.proposal == nullptr) return;  // not repeated when a call is judged again
+  const LoopStep::Call call = looped(id_, out.digest);
+  const std::int64_t window = *plan_.limits.loop_window;
+  std::int64_t count = 1 + std::ranges::count(step_.proposed, call);
+  std::int64_t steps = 1;
+  for (auto step = state_.loop.rbegin(); step != state_.loop.rend() && steps < window; ++step, ++steps)
+    count += std::ranges::count(step->calls, call);
+  if (count >= *plan_.limits.loop_threshold)
+    refuse(out, Code::loop_detected, nullptr,
+           {{"tool", tool_.name}, {"count", std::to_string(count)}, {"window", std::to_string(window)}});
+}
+
+// --- 11: what the model was asked, and what it said -----------------------------------------------------------------------------------
+
+namespace {
+
+std::string_view normal_finish_reason(std::string_view reason) {
+  if (reason == "tool_use") return "tool_calls";
+  if (reason == "end_turn") return "stop";
+  if (reason == "max_tokens") return "length";
+  return reason;
+}
+
+bool is_empty_content(json::Node content) {
+  if (!content || content.is_null()) return true;
+  if (content.is_array()) return content.size() == 0;
+  return content.is_string() && is_blank_text(content.string());
+}
+
+}  // namespace
+
+void Judge::response_format(CallVerdict& out) {
+  if (step_.proposal == nullptr) return;
+  const contract::ResponseFormat& format = *tool_.response_format;
+  const json::Node response = step_.proposal->response;
+  if (!response)
+    return refuse(out, Code::assertion_context_missing, nullptr, {{"tool", tool_.name}, {"what", "the response"}});
+  const auto wrong = [&](std::string_view problem, std::string_view remedy) {
+    refuse(out, Code::response_format_invalid, nullptr,
+           {{"tool", tool_.name}, {"problem", problem}, {"remedy", remedy}});
+  };
+  const json::Node reason = response["finish_reason"];
+  if (format.finish_reason && (!reason.is_string() || normal_finish_reason(reason.string()) != *format.finish_reason))
+    return wrong("does not finish with `" + *format.finish_reason + "`", "let the response finish so");
+  if (format.content_empty && !is_empty_content(response["content"]))
+    return wrong("has text beside the call", "call the tool without saying anything beside it");
+  const bool present = response["tool_calls"].is_array() && response["tool_calls"].size() > 0;
+  if (format.tool_calls_present && *format.tool_calls_present != present)
+    wrong(present ? "has tool calls" : "has no tool calls", "see the tool's response_format_invariants");
+}
+
+void Judge::boundary(CallVerdict& out) {
+  if (step_.proposal == nullptr) return;
+  const auto check = [&](const std::vector<Invariant>& list, json::Node document, Code code, std::string_view what) {
+    for (const Invariant& one : list) {
+      if (one.scope != contract::Scope::Boundary) continue;
+      if (!document)
+        return refuse(out, Code::assertion_context_missing, nullptr, {{"tool", tool_.name}, {"what", what}});
+      const json::Node value = one.at.path.resolve(document);
+      if (const contract::Test* test = failing(one, value, environment_)) {
+        const Wording words = wording_of(*test, value);
+        refuse(
+            out, code, nullptr,
+            {{"path", std::string(what) + "'s " + one.at.text}, {"problem", words.problem}, {"remedy", words.remedy}},
+            one.at.text);
+      }
+    }
+  };
+  check(tool_.input_assertions, step_.proposal->request, Code::input_assertion_failed, "the request");
+  check(tool_.output_assertions, step_.proposal->response, Code::output_assertion_failed, "the response");
+}
+
+// --- 12: what must have happened before ---------------------------------------------------------------------------------------------
+
+void Judge::preconditions(CallVerdict& out) {
+  for (std::size_t i = 0; i < tool_.preconditions.size(); ++i) {
+    const Precondition& one = tool_.preconditions[i];
+    const ToolRules::Need& need = tool_rules_.needs[i];
+    if (need.watch == kNone) {
+      const std::int64_t steps = state_.steps - (step_.left_out.empty() ? 0 : 1);
+      if (steps >= one.steps) continue;
+      refuse(out, Code::precondition_not_met, nullptr,
+             {{"problem", "`" + tool_.name + "` needs " + std::to_string(one.steps) +
+                              " steps before it, and there were " + std::to_string(steps)},
+              {"remedy", "do the work that comes before it first"}});
+      continue;
+    }
+    const Record& record = state_.records[need.watch];
+    const std::string& prior = rules_.tool(*one.prior).name;
+    if (need.fact == kNone) {
+      if (record.latest.value_or(false)) continue;
+      refuse(out, Code::precondition_not_met, nullptr,
+             {{"problem", record.latest ? "what `" + prior + "` said last does not allow `" + tool_.name + "`"
+                                        : "`" + tool_.name + "` needs `" + prior + "` before it"},
+              {"remedy", "call `" + prior + "` first"}},
+             prior);
+      continue;
+    }
+    const Fact& entity = out.facts[need.fact];
+    if (!is_scalar(entity)) {
+      refuse(out, Code::precondition_not_met, &*one.resource,
+             {{"problem", "it cannot be told which entity `" + tool_.name + "` is about: " + one.resource->text +
+                              " is no single value"},
+              {"remedy", "give a string, a number or a boolean there"}},
+             prior);
+      continue;
+    }
+    const auto known = record.by_entity.find(entity);
+    if (known != record.by_entity.end() && known->second) continue;
+    refuse(out, Code::precondition_not_met, &*one.resource,
+           {{"problem", known == record.by_entity.end()
+                            ? "`" + tool_.name + "` needs `" + prior + "` before it, for the same " + one.resource->text
+                            : "what `" + prior + "` said last for the same " + one.resource->text +
+                                  " does not allow `" + tool_.name + "`"},
+            {"remedy", "call `" + prior + "` first, for the same " + one.resource->text}},
+           prior);
+  }
+}
+
+// --- 13 and 14: the arguments -----------------------------------------------------------------------------------------------------------
+
+void Judge::hold_to(const std::vector<Invariant>& list, const Values& arguments, contract::Scope scope, Code code,
+                    CallVerdict& out) {
+  for (const Invariant& one : list) {
+    if (one.scope != scope) continue;
+    const json::Node value = arguments.at(one.at);
+    if (one.ref && !value) {
+      refuse(out, code, &one.at,
+             {{"path", one.at.text},
+              {"problem", "is missing, and must equal what was approved before"},
+              {"remedy", "give the value of the slot `" + plan_.slots[*one.ref] + "`"}},
+             plan_.slots[*one.ref]);
+      continue;
+    }
+    const contract::Test* test = failing(one, value, environment_);
+    if (test == nullptr) continue;
+    const Wording words = wording_of(*test, value);
+    refuse(out, code, &one.at, {{"path", one.at.text}, {"problem", words.problem}, {"remedy", words.remedy}},
+           one.at.text);
+  }
+}
+
+void Judge::invariants(const Values& arguments, CallVerdict& out) {
+  hold_to(tool_.arguments, arguments, contract::Scope::Call, Code::argument_value_invalid, out);
+}
+
+void Judge::input_assertions(const Values& arguments, CallVerdict& out) {
+  hold_to(tool_.input_assertions, arguments, contract::Scope::Call, Code::input_assertion_failed, out);
+}
+
+void Judge::execution_constraints(const Values& arguments, CallVerdict& out) {
+  hold_to(tool_.execution_constraints, arguments, contract::Scope::Call, Code::execution_constraint_violated, out);
+}
+
+void Judge::refs(CallVerdict& out) {
+  for (const ToolRules::Ref& ref : tool_rules_.refs) {
+    const Invariant& one = tool_.arguments[ref.invariant];
+    const Fact& value = out.facts[ref.fact];
+    if (!is_there(value)) continue;  // said among the arguments
+    const Fact& slot = state_.slots[*one.ref];
+    const std::string& name = plan_.slots[*one.ref];
+    if (!is_there(slot)) {
+      std::string_view binder = "the tool that fills it";
+      for (const contract::Tool& tool : plan_.tools)
+        for (const contract::Bind& bind : tool.binds)
+          if (bind.slot == *one.ref) binder = tool.name;
+      refuse(out, Code::binding_unbound, &one.at, {{"path", one.at.text}, {"slot", name}, {"tool", binder}}, name);
+      continue;
+    }
+    if (!one.tolerance) {
+      if (value == slot) continue;
+    } else {
+      const auto given = number_of(value), bound = number_of(slot);
+      if (given && bound) {
+        const Decimal zero;
+        const Decimal apart = *given - *bound;
+        const Decimal distance = apart < zero ? -apart : apart;
+        const Decimal band = *one.tolerance * (*bound < zero ? -*bound : *bound);
+        if (distance <= band) continue;
+      }
+    }
+    const std::string near = one.tolerance ? " within " + one.tolerance->text() + " of it" : "";
+    const bool is_shown = is_number(slot);
+    refuse(out, Code::binding_mismatch, &one.at,
+           {{"path", one.at.text},
+            {"problem", "is not what `" + name + "` has" + near},
+            {"remedy", is_shown ? "use " + slot + (one.tolerance ? " or a number" + near : "")
+                                : "use the value of `" + name + "`"}},
+           name);
+  }
+}
+
+// --- 15 and 16: totals and envelopes ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// An aggregate's value with more calls than are committed, without copying what is.
+class Tally {
+ public:
+  Tally(const contract::Aggregate& aggregate, const Total& committed)
+      : aggregate_(aggregate),
+        committed_(committed),
+        sum_(committed.sum),
+        extreme_(committed.extreme),
+        count_(committed.count) {}
+
+  void add(const Share& share) {
+    if (share.kind != Share::Counted) return;
+    ++count_;
+    switch (aggregate_.metric) {
+      case contract::Metric::Count: break;
+      case contract::Metric::Sum: sum_ = sum_ + share.number; break;
+      case contract::Metric::Max:
+        if (!extreme_ || share.number > *extreme_) extreme_ = share.number;
+        break;
+      case contract::Metric::Min:
+        if (!extreme_ || share.number < *extreme_) extreme_ = share.number;
+        break;
+      case contract::Metric::CountDistinct:
+        if (!std::ranges::binary_search(committed_.distinct, *share.value) &&
+            std::ranges::none_of(more_, [&](const Fact* one) { return *one == *share.value; }))
+          more_.push_back(share.value);
+        break;
+    }
+  }
+
+  Decimal value() const {
+    switch (aggregate_.metric) {
+      case contract::Metric::Count: return Decimal(count_);
+      case contract::Metric::Sum: return sum_;
+      case contract::Metric::Max:
+      case contract::Metric::Min: return extreme_.value_or(Decimal());
+      case contract::Metric::CountDistinct:
+        return Decimal(static_cast<std::int64_t>(committed_.distinct.size() + more_.size()));
+    }
+    return {};
+  }
+
+ private:
+  const contract::Aggregate& aggregate_;
+  const Total& committed_;
+  Decimal sum_;
+  std::optional<Decimal> extreme_;
+  std::int64_t count_;
+  std::vector<const Fact*> more_;
+};
+
+}  // namespace
+
+void Judge::aggregates(CallVerdict& out) {
+  for (std::size_t i = 0; i < tool_.aggregates.size(); ++i) {
+    const std::uint32_t index = tool_.aggregates[i];
+    const contract::Aggregate& aggregate = plan_.aggregates[index];
+    const std::uint32_t fact = tool_rules_.aggregates[i];
+    const Share own = share_of(aggregate, fact == kNone ? nullptr : &out.facts[fact]);
+    if (own.kind == Share::Nothing) continue;
+    if (own.kind == Share::Invalid) {
+      refuse(out, Code::aggregate_value_invalid, &*aggregate.at,
+             {{"name", aggregate.name},
+              {"expected", aggregate.metric == contract::Metric::CountDistinct ? "a value" : "a number"},
+              {"path", aggregate.at->text}},
+             aggregate.name);
+      continue;
+    }
+    Tally tally(aggregate, state_.totals[index]);
+    for (const OpenCall& call : state_.open)
+      if (call.tool != kNone && !is_left_out(call)) tally.add(share_of(rules_, call.tool, call.facts, index));
+    for (const Ahead& other : step_.ahead) tally.add(share_of(rules_, other.tool, *other.facts, index));
+    tally.add(own);
+    const Decimal value = tally.value();
+    const contract::Bounds bounds = bounds_of(aggregate, state_);
+    const bool low = bounds.gte && value < *bounds.gte, high = bounds.lte && value > *bounds.lte;
+    if (!low && !high) continue;
+    refuse(out, Code::aggregate_violated, aggregate.at ? &*aggregate.at : nullptr,
+           {{"name", aggregate.name},
+            {"value", value.text()},
+            {"bound", high ? "may be at most " + bounds.lte->text() : "must be at least " + bounds.gte->text()},
+            {"reason", aggregate.reason}},
+           aggregate.name);
+  }
+}
+
+void Judge::envelopes(CallVerdict& out) {
+  for (const ToolRules::Stage& at : tool_rules_.stages) {
+    const contract::Envelope& envelope = plan_.envelopes[at.envelope];
+    const contract::Stage& stage = envelope.stages[at.stage];
+    if (stage.role != Role::Constrained) continue;
+    const Held& held = state_.envelopes[at.envelope];
+    std::optional<Decimal> ceiling, floor, reference;  // the tightest of each
+    const contract::Stage* missing = nullptr;
+    bool own_initial = false;
+    for (std::size_t s = 0; s < envelope.stages.size(); ++s) {
+      const contract::Stage& other = envelope.stages[s];
+      const auto& value = held.stages[s];
+      if (other.role == Role::Constrained) continue;
+      if (!value) {
+        own_initial = own_initial || (other.role == Role::Initial && other.tool == id_);
+        continue;
+      }
+      if (other.role == Role::Ceiling) ceiling = ceiling ? std::min(*ceiling, *value, std::less<>()) : *value;
+      else if (other.role == Role::Floor) floor = floor ? std::max(*floor, *value, std::less<>()) : *value;
+      else reference = *value;
+    }
+    // The first call of a tool that gives the initial value gives it; only later ones are held to it.
+    if (own_initial && !reference) continue;
+    const auto need = [&](Role role, bool is_there) {
+      if (is_there || missing != nullptr) return;
+      for (const contract::Stage& other : envelope.stages)
+        if (other.role == role) missing = &other;
+    };
+    const Constraint constraint = envelope.constraint;
+    if (constraint == Constraint::LteCeiling || constraint == Constraint::Bounded)
+      need(Role::Ceiling, ceiling.has_value());
+    if (constraint == Constraint::GteFloor || constraint == Constraint::Bounded) need(Role::Floor, floor.has_value());
+    if (constraint == Constraint::WithinBand) need(Role::Anchor, reference.has_value());
+    if (is_monotonic(constraint)) need(Role::Initial, reference.has_value());
+    const auto value = number_of(out.facts[at.fact]);
+    if (missing != nullptr)
+      refuse(out, Code::envelope_reference_missing, &stage.at,
+             {{"name", envelope.name},
+              {"role", name_of(missing->role)},
+              {"path", stage.at.text},
+              {"tool", rules_.tool(missing->tool).name}},
+             envelope.name);
+    if (!value) {
+      refuse(out, Code::envelope_value_invalid, &stage.at, {{"name", envelope.name}, {"path", stage.at.text}},
+             envelope.name);
+      continue;
+    }
+    if (missing != nullptr) continue;
+    const auto violate = [&](const std::string& bound) {
+      refuse(out, Code::envelope_violated, &stage.at,
+             {{"path", stage.at.text},
+              {"value", value->text()},
+              {"name", envelope.name},
+              {"bound", bound},
+              {"reason", envelope.reason}},
+             envelope.name);
+    };
+    const bool has_ceiling = constraint == Constraint::LteCeiling || constraint == Constraint::Bounded;
+    const bool has_floor = constraint == Constraint::GteFloor || constraint == Constraint::Bounded;
+    if (has_ceiling && *value > *ceiling) violate("at most " + ceiling->text());
+    else if (has_floor && *value < *floor) violate("at least " + floor->text());
+    else if (constraint == Constraint::WithinBand) {
+      const Decimal zero;
+      const Decimal apart = *value - *reference;
+      const Decimal band = *envelope.band * (*reference < zero ? -*reference : *reference);
+      if ((apart < zero ? -apart : apart) > band)
+        violate((*reference - band).text() + " to " + (*reference + band).text());
+    } else if (is_monotonic(constraint)) {
+      Decimal last = *reference;
+      if (held.strictest) last = stricter(constraint, last, *held.strictest);
+      const auto take = [&](ToolId tool, const std::vector<Fact>& facts) {
+        for (const ToolRules::Stage& other : rules_.tools[tool].stages)
+          if (other.envelope == at.envelope && envelope.stages[other.stage].role == Role::Constrained)
+            if (const auto number = number_of(facts[other.fact])) last = stricter(constraint, last, *number);
+      };
+      for (const OpenCall& call : state_.open)
+        if (call.tool != kNone && !is_left_out(call) && call.number >= held.since) take(call.tool, call.facts);
+      for (const Ahead& other : step_.ahead) take(other.tool, *other.facts);
+      const bool falls = constraint == Constraint::MonotonicDecrease;
+      if (falls ? *value > last : *value < last) violate((falls ? "at most " : "at least ") + last.text());
+    }
+  }
+}
+
+// --- 18: a person -----------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// What cannot be compared counts as met: leaving a field out must not dodge a person.
+bool is_met(const Invariant& condition, json::Node value, const Environment& environment) {
+  if (!value || value.is_null()) return true;
+  return std::ranges::all_of(condition.tests, [&](const contract::Test& test) {
+    if ((test.op == contract::Op::Gte || test.op == contract::Op::Lte) && !value.is_number()) return true;
+    return passes(test, value, environment);
+  });
+}
+
+}  // namespace
+
+std::optional<Asked> Judge::checkpoints(const Values& arguments) {
+  std::optional<Asked> out;
+  const auto ask = [&](const contract::Checkpoint& checkpoint) {
+    if (checkpoint.side_effect && *checkpoint.side_effect != tool_.side_effect) return;
+    const auto met = [&](const Invariant& one) { return is_met(one, arguments.at(one.at), environment_); };
+    const bool fires =
+        checkpoint.conditions.empty() || (checkpoint.match_all ? std::ranges::all_of(checkpoint.conditions, met)
+                                                               : std::ranges::any_of(checkpoint.conditions, met));
+    if (!fires) return;
+    if (!out) out = Asked{checkpoint.timeout_seconds, checkpoint.allow_on_timeout, {}, {}};
+    else {
+      if (checkpoint.timeout_seconds < out->timeout_seconds) out->timeout_seconds = checkpoint.timeout_seconds;
+      out->allow_on_timeout = out->allow_on_timeout && checkpoint.allow_on_timeout;
+    }
+    out->checkpoints.push_back(checkpoint.name);
+    for (const contract::Checkpoint::Shown& shown : checkpoint.context) {
+      Fact value = fact_of(arguments.at(shown.at), shown.at, hiding_);
+      out->context.push_back({shown.label, is_there(value) ? std::move(value) : Fact("null")});
+    }
+  };
+  if (tool_.checkpoint) ask(*tool_.checkpoint);
+  for (const std::uint32_t index : tool_.checkpoints) ask(plan_.checkpoints[index]);
+  return out;
+}
+
+}  // namespace baton::session

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/rules.h"
+
+#include <algorithm>
+
+namespace baton::session {
+namespace {
+
+using contract::Invariant;
+using contract::PathAt;
+
+void add_path(std::vector<PathAt>& paths, const PathAt& at) {
+  if (std::ranges::find(paths, at.path, &PathAt::path) == paths.end()) paths.push_back(at);
+}
+
+class Maker {
+ public:
+  explicit Maker(Rules& rules) : rules_(rules), plan_(*rules.plan) {}
+
+  void make() {
+    rules_.tools.resize(plan_.tools.size());
+    for (ToolId id = 0; id < plan_.tools.size(); ++id) needs_of(id);
+    for (ToolId id = 0; id < plan_.tools.size(); ++id) {
+      told_to(id);
+      rest_of(id);
+      look(id);
+    }
+  }
+
+ private:
+  std::uint32_t fact(ToolId id, const PathAt& at) {
+    auto& paths = rules_.tools[id].paths;
+    const auto found = std::ranges::find(paths, at.path, &PathAt::path);
+    if (found != paths.end()) return static_cast<std::uint32_t>(found - paths.begin());
+    paths.push_back(at);
+    return static_cast<std::uint32_t>(paths.size() - 1);
+  }
+
+  void needs_of(ToolId id) {
+    const contract::Tool& tool = plan_.tools[id];
+    for (std::uint32_t i = 0; i < tool.preconditions.size(); ++i) {
+      const contract::Precondition& one = tool.preconditions[i];
+      ToolRules::Need need;
+      if (one.prior) {
+        need.watch = static_cast<std::uint32_t>(rules_.watches.size());
+        rules_.watches.push_back({*one.prior, id, i, one.resource.has_value()});
+        if (one.resource) need.fact = fact(id, *one.resource);
+      }
+      rules_.tools[id].needs.push_back(need);
+    }
+  }
+
+  void told_to(ToolId id) {
+    for (std::uint32_t i = 0; i < rules_.watches.size(); ++i) {
+      const Watch& watch = rules_.watches[i];
+      if (watch.prior != id) continue;
+      const contract::Precondition& one = plan_.tools[watch.dependent].preconditions[watch.precondition];
+      const std::uint32_t key =
+          one.resource ? fact(id, one.prior_resource ? *one.prior_resource : *one.resource) : kNone;
+      rules_.tools[id].told.push_back({i, key});
+    }
+  }
+
+  void rest_of(ToolId id) {
+    const contract::Tool& tool = plan_.tools[id];
+    ToolRules& out = rules_.tools[id];
+    for (std::uint32_t i = 0; i < tool.arguments.size(); ++i)
+      if (tool.arguments[i].ref) out.refs.push_back({i, fact(id, tool.arguments[i].at)});
+    for (const std::uint32_t index : tool.aggregates) {
+      const auto& at = plan_.aggregates[index].at;
+      out.aggregates.push_back(at ? fact(id, *at) : kNone);
+    }
+    for (std::uint32_t e = 0; e < plan_.envelopes.size(); ++e)
+      for (std::uint32_t s = 0; s < plan_.envelopes[e].stages.size(); ++s) {
+        const contract::Stage& stage = plan_.envelopes[e].stages[s];
+        if (stage.tool != id) continue;
+        out.stages.push_back({e, s, stage.source == contract::Source::Arguments ? fact(id, stage.at) : kNone});
+      }
+    for (const contract::Bind& bind : tool.binds)
+      out.binds.push_back(bind.source == contract::Source::Arguments ? fact(id, bind.at) : kNone);
+  }
+
+  void look(ToolId id) {
+    const contract::Tool& tool = plan_.tools[id];
+    ToolRules& out = rules_.tools[id];
+    out.looked_at = out.paths;
+    const auto add_all = [&](const std::vector<Invariant>& list, std::vector<PathAt>& to) {
+      for (const Invariant& one : list)
+        if (one.scope == contract::Scope::Call) add_path(to, one.at);
+    };
+    add_all(tool.arguments, out.looked_at);
+    add_all(tool.input_assertions, out.looked_at);
+    add_all(tool.execution_constraints, out.looked_at);
+    const auto add_checkpoint = [&](const contract::Checkpoint& checkpoint) {
+      add_all(checkpoint.conditions, out.looked_at);
+      for (const auto& shown : checkpoint.context) add_path(out.looked_at, shown.at);
+    };
+    if (tool.checkpoint) add_checkpoint(*tool.checkpoint);
+    for (const std::uint32_t index : tool.checkpoints) add_checkpoint(plan_.checkpoints[index]);
+    for (const contract::Resource& resource : plan_.resources) add_path(out.looked_at, resource.at);
+
+    add_all(tool.output_assertions, out.output_paths);
+    for (const auto& told : out.told) {
+      const Watch& watch = rules_.watches[told.watch];
+      add_all(plan_.tools[watch.dependent].preconditions[watch.precondition].with_output, out.output_paths);
+    }
+    for (const contract::Bind& bind : tool.binds)
+      if (bind.source == contract::Source::Output) add_path(out.output_paths, bind.at);
+    for (const auto& stage : out.stages)
+      if (stage.fact == kNone) add_path(out.output_paths, plan_.envelopes[stage.envelope].stages[stage.stage].at);
+  }
+
+  Rules& rules_;
+  const Plan& plan_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Rules> make_rules(std::shared_ptr<const Plan> plan) {
+  auto out = std::make_shared<Rules>();
+  out->plan = std::move(plan);
+  Maker(*out).make();
+  return out;
+}
+
+}  // namespace baton::session

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan made ready for deciding: which values of a call's arguments the state has to do with, and who watches whose calls. Made
+// once for a pack and shared by all its sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "contract/plan.h"
+
+namespace baton::session {
+
+using contract::PhaseId;
+using contract::Plan;
+using contract::SlotId;
+using contract::ToolId;
+
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+// A precondition on a prior tool, as its calls are seen: when one commits, what it said is judged then and there.
+struct Watch {
+  ToolId prior = 0, dependent = 0;
+  std::uint32_t precondition = 0;
+  bool by_entity = false;  // its record is kept for each value of its resource
+};
+
+struct ToolRules {
+  std::vector<contract::PathAt>
+      paths;  // of the arguments: what the state has to do with; a call's facts are in this order
+  struct Ref {
+    std::uint32_t invariant, fact;
+  };
+  std::vector<Ref> refs;
+  struct Need {                                 // one for each precondition
+    std::uint32_t watch = kNone, fact = kNone;  // kNone: it is about steps; it has no resource
+  };
+  std::vector<Need> needs;
+  struct Told {  // a watch on this tool's calls
+    std::uint32_t watch, fact;
+  };
+  std::vector<Told> told;
+  std::vector<std::uint32_t> aggregates;  // the fact of each of the tool's aggregates, or kNone
+  struct Stage {
+    std::uint32_t envelope, stage, fact;  // kNone: from the output
+  };
+  std::vector<Stage> stages;
+  std::vector<std::uint32_t> binds;            // the fact of each bind, or kNone: from the output
+  std::vector<contract::PathAt> looked_at;     // everything of the arguments that any rule of the tool looks at
+  std::vector<contract::PathAt> output_paths;  // the same of its output
+};
+
+struct Rules {
+  std::shared_ptr<const Plan> plan;
+  std::vector<ToolRules> tools;  // by ToolId
+  std::vector<Watch> watches;
+
+  const contract::Tool& tool(ToolId id) const { return plan->tools[id]; }
+};
+
+std::shared_ptr<const Rules> make_rules(std::shared_ptr<const Plan> plan);
+
+}  // namespace baton::session
