@@ -36,11 +36,21 @@ struct Proposed {
   std::string_view digest =
       {};  // SHA-256 of the canonical arguments, when it is known; else it is worked out when needed
 };
+// What response_format_invariants look at in a response.
+struct ResponseShape {
+  std::string finish_reason = {};  // normalised: tool_calls, stop, length, ...
+  bool content_empty = true, tool_calls_present = false;
+};
+ResponseShape shape_of(json::Node response);
+
 struct Proposal {
-  std::vector<Proposed> calls;             // none: the response was text
-  json::Node request = {}, response = {};  // what the model was asked and what it said, where the host sees it
+  std::vector<Proposed> calls;              // none: the response was text
+  Values request = {}, response = {};       // what the model was asked and what it said, where the host sees it
+  std::optional<ResponseShape> shape = {};  // of the response, when there is one
   std::optional<json::Decimal> estimate = {};
-  bool lease_stale = false;  // the session no longer holds its lease
+  bool lease_stale = false;                      // the session no longer holds its lease
+  std::size_t approvals_left = SIZE_MAX;         // how many more may wait, and of whom:
+  std::string_view approvals_scope = "session";  // this session, or the workspace
 };
 
 // What a person is asked.

@@ -49,8 +49,11 @@ ReadProposal read_proposal(json::Node step) {
     }
     out.proposal.calls.push_back(std::move(one));
   }
-  out.proposal.request = step["request"];
-  out.proposal.response = step["response"];
+  if (step["request"]) out.proposal.request = Values::of_document(step["request"]);
+  if (step["response"]) {
+    out.proposal.response = Values::of_document(step["response"]);
+    out.proposal.shape = shape_of(step["response"]);
+  }
   if (step["estimate"].is_number()) out.proposal.estimate = json::Decimal::from_number(step["estimate"].number_text());
   return out;
 }

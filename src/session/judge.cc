@@ -233,34 +233,42 @@ bool is_empty_content(json::Node content) {
 
 }  // namespace
 
+ResponseShape shape_of(json::Node response) {
+  ResponseShape out;
+  if (response["finish_reason"].is_string())
+    out.finish_reason = normal_finish_reason(response["finish_reason"].string());
+  out.content_empty = is_empty_content(response["content"]);
+  out.tool_calls_present = response["tool_calls"].is_array() && response["tool_calls"].size() > 0;
+  return out;
+}
+
 void Judge::response_format(CallVerdict& out) {
   if (step_.proposal == nullptr) return;
   const contract::ResponseFormat& format = *tool_.response_format;
-  const json::Node response = step_.proposal->response;
-  if (!response)
+  const std::optional<ResponseShape>& shape = step_.proposal->shape;
+  if (!shape)
     return refuse(out, Code::assertion_context_missing, nullptr, {{"tool", tool_.name}, {"what", "the response"}});
   const auto wrong = [&](std::string_view problem, std::string_view remedy) {
     refuse(out, Code::response_format_invalid, nullptr,
            {{"tool", tool_.name}, {"problem", problem}, {"remedy", remedy}});
   };
-  const json::Node reason = response["finish_reason"];
-  if (format.finish_reason && (!reason.is_string() || normal_finish_reason(reason.string()) != *format.finish_reason))
+  if (format.finish_reason && shape->finish_reason != *format.finish_reason)
     return wrong("does not finish with `" + *format.finish_reason + "`", "let the response finish so");
-  if (format.content_empty && !is_empty_content(response["content"]))
+  if (format.content_empty && !shape->content_empty)
     return wrong("has text beside the call", "call the tool without saying anything beside it");
-  const bool present = response["tool_calls"].is_array() && response["tool_calls"].size() > 0;
-  if (format.tool_calls_present && *format.tool_calls_present != present)
-    wrong(present ? "has tool calls" : "has no tool calls", "see the tool's response_format_invariants");
+  if (format.tool_calls_present && *format.tool_calls_present != shape->tool_calls_present)
+    wrong(shape->tool_calls_present ? "has tool calls" : "has no tool calls",
+          "see the tool's response_format_invariants");
 }
 
 void Judge::boundary(CallVerdict& out) {
   if (step_.proposal == nullptr) return;
-  const auto check = [&](const std::vector<Invariant>& list, json::Node document, Code code, std::string_view what) {
+  const auto check = [&](const std::vector<Invariant>& list, const Values& document, Code code, std::string_view what) {
     for (const Invariant& one : list) {
       if (one.scope != contract::Scope::Boundary) continue;
-      if (!document)
+      if (!document.root())
         return refuse(out, Code::assertion_context_missing, nullptr, {{"tool", tool_.name}, {"what", what}});
-      const json::Node value = one.at.path.resolve(document);
+      const json::Node value = document.at(one.at);
       if (const contract::Test* test = failing(one, value, environment_)) {
         const Wording words = wording_of(*test, value);
         refuse(

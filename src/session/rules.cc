@@ -99,6 +99,11 @@ class Maker {
     for (const std::uint32_t index : tool.checkpoints) add_checkpoint(plan_.checkpoints[index]);
     for (const contract::Resource& resource : plan_.resources) add_path(out.looked_at, resource.at);
 
+    for (const Invariant& one : tool.input_assertions)
+      if (one.scope == contract::Scope::Boundary) add_path(out.request_paths, one.at);
+    for (const Invariant& one : tool.output_assertions)
+      if (one.scope == contract::Scope::Boundary) add_path(out.response_paths, one.at);
+
     add_all(tool.output_assertions, out.output_paths);
     for (const auto& told : out.told) {
       const Watch& watch = rules_.watches[told.watch];

@@ -45,8 +45,10 @@ struct ToolRules {
     std::uint32_t envelope, stage, fact;  // kNone: from the output
   };
   std::vector<Stage> stages;
-  std::vector<std::uint32_t> binds;            // the fact of each bind, or kNone: from the output
-  std::vector<contract::PathAt> looked_at;     // everything of the arguments that any rule of the tool looks at
+  std::vector<std::uint32_t> binds;         // the fact of each bind, or kNone: from the output
+  std::vector<contract::PathAt> looked_at;  // everything of the arguments that any rule of the tool looks at
+  std::vector<contract::PathAt> request_paths,
+      response_paths;                          // the same of what the model was asked, and of what it said
   std::vector<contract::PathAt> output_paths;  // the same of its output
 };
 
