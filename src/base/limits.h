@@ -177,8 +177,8 @@ constexpr std::size_t kApprovalsPerSessionMax = 3;        // stated: waiting one
 constexpr std::size_t kApprovalsPerWorkspaceMax = 20;     // stated
 constexpr std::size_t kPrincipalBytesMax = 16u << 10;     // a document about who somebody is
 constexpr std::size_t kPackSourceBytesMax = 4u << 20;     // all files of a pack that is activated
-// A value that rules remember and that is longer is kept as a keyed hash: it can be compared, and a state stays small.
-constexpr std::size_t kFactBytesMax = 256;
+// A value that rules remember and that is longer is kept as a hash: it can be compared, and a state stays small.
+constexpr std::size_t kFactBytesMax = 1024;
 
 // --- the HTTP API ---------------------------------------------------------------------------------------------------
 // How large a request may be is the configuration's (workspace/config.h); these are about what is in it.

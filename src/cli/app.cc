@@ -64,6 +64,9 @@ int run(World& world, int argc, const char* const* argv) {
   add_status(app, chosen);
   add_stop(app, chosen);
   add_contract(app, chosen);
+  add_session(app, chosen);
+  add_approvals(app, chosen);
+  add_replay(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);
   add_translate(app, chosen);

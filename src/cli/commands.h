@@ -38,6 +38,9 @@ void add_status(CLI::App& app, Action& chosen);
 void add_stop(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);
 void add_contract(CLI::App& app, Action& chosen);
+void add_session(CLI::App& app, Action& chosen);
+void add_approvals(CLI::App& app, Action& chosen);
+void add_replay(CLI::App& app, Action& chosen);
 void add_completion(CLI::App& app, Action& chosen);
 
 // --- shared by commands ---------------------------------------------------------------------------------------------

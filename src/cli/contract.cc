@@ -22,6 +22,7 @@ void add_contract(CLI::App& app, Action& chosen) {
   add_contract_diff(*contract, chosen);
   add_contract_graph(*contract, chosen);
   add_contract_new(*contract, chosen);
+  add_contract_activate(*contract, chosen);
 }
 
 void add_contract_schema(CLI::App& contract, Action& chosen) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/events.h"
 #include "cli/ledger.h"
 #include "json/parse.h"
 #include "net/sse.h"
@@ -27,12 +28,7 @@ constexpr milliseconds kFirstPause{100}, kLongestPause{5'000};
 // How long a node may be away before whoever follows gives up.
 constexpr std::int64_t kGiveUpNs = 600 * kNanosecondsPerSecond;
 
-struct Arguments {
-  NodeOptions node;
-  std::vector<std::string> streams, types;
-  std::uint64_t from = 0;  // 0: not given
-  bool follow = false;
-};
+using Arguments = EventsArguments;
 
 // Between two pieces nothing is half written, and whoever waits for the next one is ended at once; in the middle of
 // one it is finished first.
@@ -116,7 +112,9 @@ class Listener {
   bool heard_ = false;
 };
 
-int events(World& world, const Arguments& arguments) {
+}  // namespace
+
+int events(World& world, const EventsArguments& arguments) {
   auto client = Client::open(world, arguments.node, Presents::Token);
   if (!client) return could_not(world, client.error());
   const auto status = client->get("/v1/status");  // also sees to it that a node runs
@@ -164,8 +162,6 @@ int events(World& world, const Arguments& arguments) {
   }
   return kYes;
 }
-
-}  // namespace
 
 void add_events(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();

@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // baton work board: who has what, as it changes.
-//
-// A process of its own listens to the node's events, and tells by a pipe that something happened: so keys, the
-// window's size and events are waited for in one place, and nothing is asked of the node while nothing happens.
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
-#include <chrono>
-#include <csignal>
 #include <memory>
-#include <thread>
 
 #include "base/text.h"
 #include "cli/board.h"
+#include "cli/live.h"
 #include "cli/terminal.h"
 #include "cli/work.h"
-#include "net/sse.h"
 
 namespace baton::cli {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kSilence{45'000};
-constexpr milliseconds kBrokenPause{500};             // before a connection that broke is made again
 constexpr std::int64_t kDrawEveryNs = 100'000'000;    // at most: a burst of events is one picture
 constexpr std::int64_t kAskEveryNs = 10'000'000'000;  // at least: times go by, and the listener may have been cut off
 constexpr int kPollMs = 1000;
@@ -38,8 +24,6 @@ struct Arguments {
   NodeOptions node;
   bool once = false;
 };
-
-volatile std::sig_atomic_t ended = 0, resized = 0;
 
 struct Picture {
   std::vector<ShownWork> items;
@@ -68,78 +52,6 @@ std::string heading_of(const Picture& picture, const Client& client, Time now) {
          printable(client.place(), 200);
 }
 
-// Listens until the pipe's other end is gone. Never returns.
-[[noreturn]] void listen(Client& client, std::uint64_t from, int pipe) {
-  const std::string path = "/v1/events?stream=work%2F%2A&from=" + std::to_string(from);
-  std::string last_id;
-  for (;;) {
-    net::SseParser parser;
-    bool heard = true;
-    (void)client.follow(
-        path, last_id,
-        [&](std::string_view bytes) {
-          if (parser.put(bytes).empty()) return !parser.too_large();
-          last_id = parser.last_id();
-          heard = ::write(pipe, "!", 1) == 1 || errno == EAGAIN;  // a full pipe has been told already
-          return heard;
-        },
-        kSilence);
-    // After a break something may have happened that is not sent again.
-    if (!heard || (::write(pipe, "!", 1) != 1 && errno != EAGAIN)) ::_exit(0);
-    std::this_thread::sleep_for(kBrokenPause);
-  }
-}
-
-// The process that listens, and the end of the pipe it tells by.
-class Ears {
- public:
-  Ears(Client& client, std::uint64_t from) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
-    const pid_t parent = ::getpid();
-    process_ = ::fork();
-    if (process_ == 0) {
-      ::close(ends[0]);
-      ::signal(SIGINT, SIG_IGN);  // of the terminal's whole group: the parent ends this one
-      ::signal(SIGTERM, SIG_DFL);
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (::getppid() != parent) ::_exit(0);
-      listen(client, from, ends[1]);
-    }
-    ::close(ends[1]);
-    pipe_ = ends[0];
-  }
-  ~Ears() {
-    if (process_ > 0) {
-      ::kill(process_, SIGKILL);  // it has nothing to put in order, and may not have got as far as minding a softer signal
-      while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-      }
-    }
-    if (pipe_ >= 0) ::close(pipe_);
-  }
-  Ears(const Ears&) = delete;
-  Ears& operator=(const Ears&) = delete;
-  int pipe() const { return pipe_; }
-  // Takes what was told; false when nobody tells any more.
-  bool drain() {
-    char bytes[256];
-    ssize_t got = 0;
-    while ((got = ::read(pipe_, bytes, sizeof bytes)) > 0) {
-    }
-    return got != 0;
-  }
-
- private:
-  pid_t process_ = -1;
-  int pipe_ = -1;
-};
-
-void watch_signals() {
-  struct sigaction action = {};
-  action.sa_handler = [](int signal) { (signal == SIGWINCH ? resized : ended) = 1; };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) ::sigaction(signal, &action, nullptr);
-}
-
 // A key that ends it.
 bool wants_to_go(World& world) {
   char keys[64];
@@ -150,12 +62,12 @@ bool wants_to_go(World& world) {
 
 // `from`: the first entry that the picture may not know of.
 int live(World& world, Client& client, Picture picture, std::uint64_t from) {
-  watch_signals();
-  Ears ears(client, from);
+  LiveSignals::watch();
+  Ears ears(client, "work/*", from);
   Screen screen(world);
   std::int64_t asked_ns = world.clock.monotonic_ns();
   bool dirty = false, draw = true, deaf = false;
-  while (ended == 0) {
+  while (!LiveSignals::ended()) {
     const std::int64_t now_ns = world.clock.monotonic_ns();
     if ((dirty && now_ns - asked_ns >= kDrawEveryNs) || now_ns - asked_ns >= kAskEveryNs) {
       const auto refusal = ask(client, picture);
@@ -165,8 +77,7 @@ int live(World& world, Client& client, Picture picture, std::uint64_t from) {
       dirty = false;
       draw = true;
     }
-    if (draw || resized != 0) {
-      resized = 0;
+    if (LiveSignals::resized() || draw) {
       const WindowSize size = window_size(world).value_or(WindowSize{});
       const Time now = world.clock.now();
       screen.show(draw_board(picture.items,

@@ -252,7 +252,8 @@ void Compiler::list_checks() {
         {Check::BoundaryAssertions,
          std::ranges::any_of(tool.input_assertions, boundary) || std::ranges::any_of(tool.output_assertions, boundary)},
         {Check::Preconditions, !tool.preconditions.empty()},
-        {Check::Arguments, !tool.arguments.empty()},  // what a ref needs must be there
+        {Check::Arguments,
+         std::ranges::any_of(tool.arguments, [](const Invariant& one) { return !one.tests.empty(); })},
         {Check::InputAssertions, std::ranges::any_of(tool.input_assertions, call)},
         {Check::ExecutionConstraints, !tool.execution_constraints.empty()},
         {Check::Refs, std::ranges::any_of(tool.arguments, [](const Invariant& one) { return one.ref.has_value(); })},

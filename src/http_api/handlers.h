@@ -32,6 +32,23 @@ void list_context(const AskedPtr& asked);
 void show_context(const AskedPtr& asked);
 void context_history(const AskedPtr& asked);
 
+// govern_handlers.cc
+void activate_pack(const AskedPtr& asked);
+void list_packs(const AskedPtr& asked);
+void open_session(const AskedPtr& asked);
+void list_sessions(const AskedPtr& asked);
+void govern_call(const AskedPtr& asked);
+void preflight(const AskedPtr& asked);
+void start_call(const AskedPtr& asked);
+void settle_call(const AskedPtr& asked);
+void add_label(const AskedPtr& asked);
+void report_cost(const AskedPtr& asked);
+void kill_session(const AskedPtr& asked);
+void close_session(const AskedPtr& asked);
+void list_approvals(const AskedPtr& asked);
+void show_approval(const AskedPtr& asked);
+void decide_approval(const AskedPtr& asked);
+
 // ledger_handlers.cc
 void append_notes(const AskedPtr& asked);
 void rotate_key(const AskedPtr& asked);

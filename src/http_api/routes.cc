@@ -171,6 +171,80 @@ std::vector<Route> session_routes() {
   };
 }
 
+std::vector<Route> govern_routes() {
+  return {
+      {"POST", "/v1/packs", "activate_pack", "Makes a contract pack usable, for a role",
+       Door::Action, Action::Operate, {},
+       Takes::Text, {},
+       {{201, "PackActivated", "It is active."}}, handlers::activate_pack},
+      {"GET", "/v1/packs", "list_packs", "The pack of each role",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "PackList", "The packs."}}, handlers::list_packs},
+      {"POST", "/v1/sessions", "open_session", "Opens a session that is held to a pack, or holds a leased one to it",
+       Door::Action, Action::Session, {},
+       Takes::Text, {},
+       {{201, "SessionOpened", "It is open."}}, handlers::open_session},
+      {"GET", "/v1/sessions", "list_sessions", "Governed sessions by id",
+       Door::Action, Action::Read, {choice("standing", {"open", "killed", "closed"}, "only these"),
+                                    text("after", 64, "only ids behind this one"),
+                                    limit(limits::kListedItemsMax)},
+       Takes::Nothing, {},
+       {{200, "SessionList", "The sessions."}}, handlers::list_sessions},
+      {"POST", "/v1/sessions/{id}/calls", "govern_call", "Judges a response with its tool calls; what is blocked is said in the answer",
+       Door::OwnSession, Action::Session, {},
+       Takes::Text, {},
+       {{200, "StepDecision", "What was decided."}}, handlers::govern_call},
+      {"POST", "/v1/sessions/{id}/preflight", "preflight", "Judges a request before the model is asked; nothing is recorded",
+       Door::OwnSession, Action::Session, {},
+       Takes::Text, {},
+       {{200, "PreflightDecision", "What was decided."}}, handlers::preflight, false},
+      {"POST", "/v1/sessions/{id}/start", "start_call", "A call that was allowed begins, with these arguments",
+       Door::OwnSession, Action::Session, {},
+       Takes::Text, {},
+       {{200, "StartDecision", "Whether it may."}}, handlers::start_call},
+      {"POST", "/v1/sessions/{id}/settle", "settle_call", "What became of a call",
+       Door::OwnSession, Action::Session, {},
+       Takes::Text, {},
+       {{200, "Settlement", "How it counts."}}, handlers::settle_call},
+      {"POST", "/v1/sessions/{id}/resolve", "resolve_call", "An operator says what became of a call nobody knows about",
+       Door::Action, Action::Operate, {},
+       Takes::Text, {},
+       {{200, "Settlement", "How it counts."}}, handlers::settle_call},
+      {"POST", "/v1/sessions/{id}/labels", "add_label", "Labels the session, and its item",
+       Door::OwnSession, Action::Session, {},
+       Takes::Json, {needed(text("label", 64, "it stays"))},
+       {{200, "SessionLabels", "All of them."}}, handlers::add_label},
+      {"POST", "/v1/sessions/{id}/cost", "report_cost", "Reports what was spent",
+       Door::OwnSession, Action::Session, {},
+       Takes::Json, {needed(text("cost", 40, "a decimal number"))},
+       {{200, "SessionCost", "What is spent."}}, handlers::report_cost},
+      {"POST", "/v1/sessions/{id}/kill", "kill_session", "Ends a governed session at once",
+       Door::Action, Action::Operate, {},
+       Takes::Json, {text("reason", 1000, "why")},
+       {{200, "SessionEnd", "It is ended."}}, handlers::kill_session},
+      {"POST", "/v1/sessions/{id}/close", "close_session", "Closes a governed session without a work item",
+       Door::OwnSession, Action::Session, {},
+       Takes::Json, {},
+       {{200, "SessionEnd", "It is closed."}}, handlers::close_session},
+      {"GET", "/v1/approvals", "list_approvals", "What people are asked, were asked and said",
+       Door::Action, Action::Read, {choice("state", {"pending", "approved", "denied", "expired", "cancelled", "spent", "lapsed"}, "only these"),
+                                    limit(limits::kListedItemsMax)},
+       Takes::Nothing, {},
+       {{200, "ApprovalList", "The approvals."}}, handlers::list_approvals},
+      {"GET", "/v1/approvals/{id}", "show_approval", "One approval",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "ApprovalAnswer", "The approval."}}, handlers::show_approval},
+      {"POST", "/v1/approvals/{id}/decide", "decide_approval", "Says yes or no to exactly what was shown",
+       Door::Action, Action::Operate, {},
+       Takes::Json, {needed(choice("decision", {"approve", "deny"}, "yes or no")),
+                     needed(text("digest", 64, "the approval's: what was shown is what is decided on")),
+                     text("note", 10'240, "why, or what to do instead")},
+       {{200, "ApprovalDecided", "It is decided, and the call was judged again."}}, handlers::decide_approval},
+  };
+}
+
 std::vector<Route> context_and_event_routes() {
   return {
       {"GET", "/v1/context", "list_context", "The sections of the context",
@@ -305,7 +379,7 @@ std::string_view Route::parameter() const {
 const std::vector<Route>& routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> out;
-    for (const auto group : {work_routes, session_routes, context_and_event_routes, ledger_routes, node_routes})
+    for (const auto group : {work_routes, session_routes, govern_routes, context_and_event_routes, ledger_routes, node_routes})
       for (Route& route : group()) out.push_back(std::move(route));
     return out;
   }();

@@ -184,6 +184,24 @@ std::vector<std::string> blob_references(std::string_view payload) {
   return out;
 }
 
+bool holds_secret(json::Node value, std::string_view name) {
+  switch (value.kind()) {
+    case Kind::String:
+      // Names and values that nothing could be of are nearly all there are.
+      return (secrets::may_hold_secret(value.string()) && !secrets::find(value.string()).empty()) ||
+             secrets::find_assigned(name, value.string()).has_value();
+    case Kind::Array:
+      for (const json::Node element : value.elements())
+        if (holds_secret(element, name)) return true;
+      return false;
+    case Kind::Object:
+      for (const json::Member member : value.members())
+        if (!secrets::find(member.name()).empty() || holds_secret(member.value, member.name())) return true;
+      return false;
+    default: return false;
+  }
+}
+
 Value keyed_hash(const Value& value, const RedactionKey& key) {
   std::string text;
   CHECK(json::append_canonical(text, value, json::Numbers::Exact));

@@ -42,6 +42,9 @@ json::Value blob_reference(std::string_view sha256, std::size_t bytes);
 // The blobs a payload refers to, in order.
 std::vector<std::string> blob_references(std::string_view payload);
 
+// Would anything of this value be taken out? `name` is what it is called where it stands.
+bool holds_secret(json::Node value, std::string_view name);
+
 // HMAC-SHA-256 over the exact canonical JSON of the value: {"keyed_hash":"hmac-sha256:..."}.
 json::Value keyed_hash(const json::Value& value, const RedactionKey& key);
 

@@ -8,6 +8,7 @@
 #include "ledger/keys.h"
 #include "runtime/fold_parts.h"
 #include "runtime/ledger_events.h"
+#include "runtime/session_events.h"
 #include "runtime/work_events.h"
 #include "store/rows.h"
 #include "store/tables.h"
@@ -76,14 +77,34 @@ struct Fold {
 // Every type that changes a table, beside those of work/events.h, which are one list of their own. A capability adds its own
 // here.
 constexpr std::array kFolds = {
-    Fold{ledger::kCreated, fold_created},        Fold{ledger::kKeyAdmitted, fold_created},
-    Fold{ledger::kKeyRotated, fold_key_rotated}, Fold{ledger::kKeyRetired, fold_key_retired},
-    Fold{kWitnessAdded, fold_witness_added},     Fold{kWitnessRemoved, fold_witness_removed},
-    Fold{kBlobErased, fold_blob_erased},         Fold{kHandoffAccepted, fold_handoff_accepted},
-    Fold{kApiAnswered, fold_answered},           Fold{kApiForgotten, fold_forgotten},
-    Fold{kContextUpdated, fold_context_updated}, Fold{kUaixMessageSeen, fold_uaix_message_seen},
-    Fold{kCiDeliveryTaken, fold_delivery_taken}, Fold{kProcessRegistered, fold_process_registered},
-    Fold{kTokenCreated, fold_token_created},     Fold{kTokenRevoked, fold_token_revoked},
+    Fold{ledger::kCreated, fold_created},
+    Fold{ledger::kKeyAdmitted, fold_created},
+    Fold{ledger::kKeyRotated, fold_key_rotated},
+    Fold{ledger::kKeyRetired, fold_key_retired},
+    Fold{kWitnessAdded, fold_witness_added},
+    Fold{kWitnessRemoved, fold_witness_removed},
+    Fold{kBlobErased, fold_blob_erased},
+    Fold{kHandoffAccepted, fold_handoff_accepted},
+    Fold{kApiAnswered, fold_answered},
+    Fold{kApiForgotten, fold_forgotten},
+    Fold{kContextUpdated, fold_context_updated},
+    Fold{kUaixMessageSeen, fold_uaix_message_seen},
+    Fold{kCiDeliveryTaken, fold_delivery_taken},
+    Fold{kProcessRegistered, fold_process_registered},
+    Fold{kTokenCreated, fold_token_created},
+    Fold{kTokenRevoked, fold_token_revoked},
+    Fold{kPackPart, fold_pack_part},
+    Fold{kPackActivated, fold_pack_activated},
+    Fold{kSessionOpened, fold_session_opened},
+    Fold{kSessionStep, fold_session_step},
+    Fold{kSessionRuled, fold_session_ruled},
+    Fold{kCallStarted, fold_call_started},
+    Fold{kCallSettled, fold_call_settled},
+    Fold{kSessionLabelled, fold_session_labelled},
+    Fold{kSessionCost, fold_session_cost},
+    Fold{kSessionEnded, fold_session_ended},
+    Fold{kApprovalRequested, fold_approval_requested},
+    Fold{kApprovalMoved, fold_approval_moved},
 };
 
 constexpr Fold kWorkFold = {"work.*", fold_work_event};

@@ -33,4 +33,18 @@ Result<void> fold_token_revoked(const Event& event, json::Node payload, store::T
 Result<void> fold_answered(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_forgotten(const Event& event, json::Node payload, store::Transaction& transaction);
 
+// fold_sessions.cc: packs, governed sessions, approvals.
+Result<void> fold_pack_part(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_pack_activated(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_opened(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_step(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_ruled(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_call_started(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_call_settled(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_labelled(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_cost(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_ended(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_approval_requested(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_approval_moved(const Event& event, json::Node payload, store::Transaction& transaction);
+
 }  // namespace baton::runtime

@@ -73,7 +73,8 @@ class Node {
   // they came, as far as the items suit them. Calling `cancel` (any thread) ends the waiting: `done` is then called with {"work": null}, if it
   // was not called yet. WAITING_FULL when too many wait.
   using Cancel = std::function<void()>;
-  virtual Cancel claim_or_wait(const Mutation& by, ClaimRequest asked, std::chrono::milliseconds wait, Answered done) = 0;
+  virtual Cancel claim_or_wait(const Mutation& by, ClaimRequest asked, std::chrono::milliseconds wait,
+                               Answered done) = 0;
 
   // GitHub's signature (`sha256=...`) over a body, in constant time; false also when the repository has no secret here.
   virtual bool is_genuine(std::string_view repository, std::string_view body, std::string_view signature) const = 0;
@@ -84,6 +85,7 @@ class Node {
 };
 
 // A webhook's body, reduced; nothing when it is not of the form GitHub sends for that kind (`X-GitHub-Event`).
-std::optional<CiDelivery> read_github_delivery(std::string_view kind, std::string_view delivery_id, std::string_view body);
+std::optional<CiDelivery> read_github_delivery(std::string_view kind, std::string_view delivery_id,
+                                               std::string_view body);
 
 }  // namespace baton::runtime

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "runtime/fold.h"
+#include "runtime/recheck.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -108,7 +109,14 @@ Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scr
     const auto transaction = scratch.begin();
     if (!transaction) return tl::make_unexpected(transaction.error());
     auto read = (*reader)->entries(first, std::min(head->size, first + kBatch - 1), [&](const store::EntryRow& row) {
-      const auto folded = fold({row.stream, row.type, row.actor_id, row.actor_kind, row.payload}, **transaction);
+      const Event event{row.stream, row.type, row.actor_id, row.actor_kind, row.payload};
+      if (const auto forged = recheck(event, **transaction); !forged || !forged->empty()) {
+        out.difference =
+            report(Code::LEDGER_MALFORMED, {},
+                   {{"sequence", std::to_string(row.sequence)}, {"problem", forged ? *forged : forged.error().text()}});
+        return false;
+      }
+      const auto folded = fold(event, **transaction);
       if (!folded)
         out.difference = report(Code::LEDGER_MALFORMED, {},
                                 {{"sequence", std::to_string(row.sequence)}, {"problem", folded.error().reason}});

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,11 +23,13 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/sha256.h"
+#include "contract/compile.h"
 #include "diagnostics/diagnostic.h"
 #include "handoff/handoff.h"
 #include "json/value.h"
 #include "runtime/ledger.h"
 #include "runtime/writer.h"
+#include "session/state.h"
 #include "store/store.h"
 #include "work/item.h"
 #include "work/rules.h"
@@ -66,6 +69,25 @@ struct ClaimRequest {
 };
 
 enum class SessionEnd { Abandoned, Failed };
+
+// A session that is held to a pack.
+struct OpenSession {
+  std::string session_id = {};  // of a leased session that it governs; empty: a new one without a work item
+  std::string pack = {};        // its hash; empty: the one that is active for the role
+  std::string role = {};        // empty: the leased session's, or `agent`
+  std::vector<std::string> labels = {};
+  session::Mode mode = session::Mode::Enforce;
+  session::Gate gate = session::Gate::RejectAll;
+  std::optional<json::Value> principal = {};
+  std::vector<std::string> unwrapped = {};  // tools whose executor Baton does not stand in front of
+};
+
+struct ApprovalDecision {
+  std::string approval_id;
+  bool approve = false;
+  std::string digest = {};  // of what was shown; it must be the approval's
+  std::string note = {};
+};
 
 struct TokenRequest {
   std::string actor_id;
@@ -138,6 +160,37 @@ class UseCases {
   // The same of CI, which has no session: an exit signal that completes CI_PENDING.
   void hand_off_as_ci(const Mutation& by, std::string work_id, std::string text, Answered done);
   void register_process(const Mutation& by, std::string session_id, ProcessMark process, Answered done);
+
+  // --- governed sessions: decided by session/decide.h, recorded before anything happens ------------------------------------
+  // Makes a pack usable, and the one for a role. `expected` empty, or the hash it must have. PACK_INVALID, PACK_SECRET.
+  void activate_pack(const Mutation& by, contract::PackSource pack, std::string role, std::string expected,
+                     Answered done);
+  // PACK_UNKNOWN, PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, SESSION_GOVERNED (it is already), SESSION_OPTIONS.
+  void open_session(const Mutation& by, OpenSession asked, Answered done);
+  // A response with its calls, as JSON (session/door.h); `start: true` begins what is allowed in the same commit. What is blocked is an
+  // answer, not a refusal. Refused: SESSION_UNKNOWN, SESSION_NOT_YOURS, SESSION_GOVERNED, CALL_DUPLICATE, SESSION_OPTIONS.
+  void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done);
+  // {call_id, arguments?}: what is really handed over. CALL_UNKNOWN, call_not_open.
+  void start_call(const Mutation& by, std::string session_id, std::string start, Answered done);
+  // {call_id, result, output?, ack?, error?}. CALL_UNKNOWN, call_not_open.
+  void settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done);
+  void add_label(const Mutation& by, std::string session_id, std::string label, Answered done);
+  void report_cost(const Mutation& by, std::string session_id, json::Decimal cost, Answered done);
+  void kill_session(const Mutation& by, std::string session_id, std::string reason, Answered done);
+  void close_session(const Mutation& by, std::string session_id, Answered done);
+  // Nothing is recorded: what it says is about now.
+  Result<Answer> preflight(const Caller& caller, const std::string& session_id, const std::string& asked);
+
+  // APPROVAL_UNKNOWN, APPROVAL_CLOSED, APPROVAL_DIGEST, APPROVAL_OWN.
+  void decide_approval(const Mutation& by, ApprovalDecision decision, Answered done);
+
+  Result<json::Value> list_packs();
+  Result<json::Value> list_sessions(std::string_view standing, std::string_view after, std::size_t limit);
+  Result<json::Value> list_approvals(std::string_view state, std::size_t limit);
+  Result<std::optional<json::Value>> show_approval(std::string_view id);
+
+  // What equals_env is compared with, instead of the process's environment: for tests.
+  void use_environment(std::map<std::string, std::string> variables);
 
   // --- tokens ---------------------------------------------------------------------------------------------------------------
   void create_token(const Mutation& by, TokenRequest asked, Answered done);  // body.token is the text, this once

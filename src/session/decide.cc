@@ -42,6 +42,8 @@ class StepJudge {
       ++step_.position;
     }
     combine(out);
+    // Whatever was found, the host goes ahead with it.
+    if (state_.is_letting_through()) out.outcome = Outcome::Proceed;
     return out;
   }
 
@@ -112,6 +114,7 @@ class StepJudge {
       out.verdict = Verdict::Checkpoint;
       out.joins = open.id;
       out.digest = digest;
+      if (open.asks) out.asked = Judge(rules_, state_, out.tool, step_, hiding_).checkpoints(call.arguments);
       return true;
     }
     return false;
@@ -291,7 +294,12 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
   Judge judge(rules, state, call->tool, step, hiding);
   if (verdict.failures.empty()) {
     judge.labels(verdict);
-    judge.forbidden(verdict, call->number);
+    // Whoever may not call it learns no more.
+    if (verdict.failures.empty()) judge.forbidden(verdict, call->number);
+  }
+  if (!verdict.failures.empty() && verdict.failures[0].code() != Code::forbidden_in_state) {
+    out.failures = std::move(verdict.failures);
+    return out;
   }
   const bool differs = arguments.root() && (call->digest.empty() || digest != call->digest);
   if (arguments.root() && !arguments.root().is_object() && !arguments.is_record())
@@ -306,7 +314,6 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     out.facts = verdict.facts;
     out.digest = digest;
   }
-  if (state.is_letting_through()) verdict.failures.clear();
   out.failures = std::move(verdict.failures);
   return out;
 }

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/facts.h"
 
-#include "base/check.h"
+#include "base/limits.h"
+#include "base/sha256.h"
 #include "json/canonical.h"
+#include "json/value.h"
 
 namespace baton::session {
 namespace {
 
 constexpr std::string_view kKeyedHash = "keyed_hash";
-constexpr std::string_view kHiddenPrefix = R"({"keyed_hash":)";
+constexpr std::string_view kLongText = "long_text", kLongValue = "long_value";
+constexpr std::string_view kKeyedPrefix = R"({"keyed_hash":)", kLongTextPrefix = R"({"long_text":)",
+                           kLongValuePrefix = R"({"long_value":)";
+
+bool is_hash_of(json::Node value) {
+  return value.is_object() && value.size() == 1 &&
+         (value[kKeyedHash].is_string() || value[kLongText].is_string() || value[kLongValue].is_string());
+}
 
 // Whole numbers of up to fifteen digits are their own canonical form.
 bool is_plain(std::string_view number) {
@@ -43,13 +52,19 @@ Fact fact_of(json::Node value, const contract::PathAt& at, const Hiding* hiding)
     // An exponent of more than nine digits has no canonical form; it is compared as it was written.
     out = value.is_number() ? std::string(value.number_text()) : json::write(value);
   }
-  return out;
+  if (out.size() <= limits::kFactBytesMax) return out;
+  return R"({")" + std::string(value.is_string() ? kLongText : kLongValue) + R"(":"sha256:)" + sha256_hex(out) +
+         R"("})";
 }
 
-bool is_hidden(const Fact& fact) { return fact.starts_with(kHiddenPrefix); }
+bool is_hidden(const Fact& fact) {
+  return fact.starts_with(kKeyedPrefix) || fact.starts_with(kLongTextPrefix) || fact.starts_with(kLongValuePrefix);
+}
 
 bool is_scalar(const Fact& fact) {
-  return !fact.empty() && ((fact[0] != '{' && fact[0] != '[' && fact[0] != 'n') || is_hidden(fact));
+  if (fact.empty()) return false;
+  if (fact[0] == '{') return fact.starts_with(kKeyedPrefix) || fact.starts_with(kLongTextPrefix);
+  return fact[0] != '[' && fact[0] != 'n';
 }
 
 std::optional<json::Decimal> number_of(const Fact& fact) {
@@ -59,11 +74,11 @@ std::optional<json::Decimal> number_of(const Fact& fact) {
 
 json::Node Values::at(const contract::PathAt& path) const {
   if (!root_) return {};
-  return record_ ? root_[path.path.text()] : path.path.resolve(root_);
+  if (!record_) return path.path.resolve(root_);
+  const json::Node recorded = root_[path.path.text()];
+  return recorded || !document_ ? recorded : path.path.resolve(document_);
 }
 
-bool Values::is_hidden(json::Node value) const {
-  return record_ && value.is_object() && value.size() == 1 && value[kKeyedHash].is_string();
-}
+bool Values::is_hidden(json::Node value) const { return record_ && is_hash_of(value); }
 
 }  // namespace baton::session

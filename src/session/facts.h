@@ -2,6 +2,8 @@
 // What the rules of a session remember of a value: its exact canonical JSON. Two values are equal when their facts are, whatever
 // the order of their members and the spelling of their numbers.
 //
+// A value of more than a KiB is remembered by its hash.
+//
 // State and ledger must never hold a secret. Whoever keeps facts gives a Hiding: what it recognises is kept as a keyed hash, which
 // can be compared for equality and for nothing else. Rules that remember values only ever compare them, or add up numbers.
 #pragma once
@@ -36,6 +38,7 @@ inline bool is_null(const Fact& fact) { return fact == "null"; }
 inline bool is_number(const Fact& fact) {
   return !fact.empty() && (fact[0] == '-' || (fact[0] >= '0' && fact[0] <= '9'));
 }
+// Is it a hash, in the place of a secret or of something long? Then it can be compared for equality only.
 bool is_hidden(const Fact& fact);
 // A string, a number or a boolean; of a hidden one it is taken to be.
 bool is_scalar(const Fact& fact);
@@ -48,16 +51,22 @@ class Values {
   Values() = default;
   static Values of_document(json::Node root) { return Values(root, false); }
   static Values of_record(json::Node values) { return Values(values, true); }
+  // The same, with the document as far as it was recorded, for paths that nobody looked at then.
+  static Values of_record(json::Node values, json::Node document) {
+    Values out(values, true);
+    out.document_ = document;
+    return out;
+  }
 
   json::Node at(const contract::PathAt& path) const;
-  // Was this value recorded as a keyed hash? Then it can be compared for equality only.
+  // Was this value recorded as a hash? Then it can be compared for equality only.
   bool is_hidden(json::Node value) const;
   bool is_record() const { return record_; }
   json::Node root() const { return root_; }
 
  private:
   Values(json::Node root, bool record) : root_(root), record_(record) {}
-  json::Node root_ = {};
+  json::Node root_ = {}, document_ = {};
   bool record_ = false;
 };
 

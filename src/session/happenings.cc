@@ -39,14 +39,14 @@ class Change {
     state_.ended_because = because;
     for (std::size_t i = 0; i < state_.open.size();) {
       OpenCall& call = state_.open[i];
-      if (call.state == CallState::Executing || call.state == CallState::Unknown) {
-        if (to == Standing::Killed) call.state = CallState::Unknown;
+      const bool began = call.state == CallState::Executing || call.state == CallState::Unknown;
+      if (began || call.committed) {
+        if (began && to == Standing::Killed) call.state = CallState::Unknown;
         ++i;
         continue;
       }
       effects_.cancelled.push_back(call.id);
-      if (call.committed) keep_share(call);
-      else count_call(rules_, state_, call.tool, -1);
+      count_call(rules_, state_, call.tool, -1);
       state_.open.erase(state_.open.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
@@ -80,7 +80,7 @@ class Change {
       Held& held = state_.envelopes[stage.envelope];
       if (envelope.stages[stage.stage].role != Role::Constrained || !is_monotonic(envelope.constraint)) continue;
       const auto value = number_of(call.facts[stage.fact]);
-      if (!value || call.number < held.since) continue;
+      if (!value) continue;
       held.strictest = held.strictest ? stricter(envelope.constraint, *held.strictest, *value) : *value;
     }
   }
@@ -99,7 +99,12 @@ class Change {
     advance(tool);
     bind(call, tool, indexes, output);
     capture(call, indexes, output);
-    for (const ToolId other : tool.forbids) state_.forbidden.push_back({other, call.tool, call.number});
+    forbid(call);
+  }
+
+  void forbid(const OpenCall& call) {
+    for (const ToolId other : rules_.tool(call.tool).forbids)
+      state_.forbidden.push_back({other, call.tool, call.number});
   }
 
  private:
@@ -146,10 +151,7 @@ class Change {
       // A tool that both begins the chain and is held to it begins it once.
       if (stage.role == Role::Initial && held.stages[at.stage] && is_also_constrained(envelope, call.tool)) continue;
       held.stages[at.stage] = number_of(value);
-      if (stage.role == Role::Initial) {
-        held.since = state_.next_number;
-        held.strictest.reset();
-      }
+      if (stage.role == Role::Initial) held.strictest.reset();  // the chain begins anew
       if (!held.stages[at.stage])
         note(Code::envelope_capture_missing, {{"name", envelope.name}, {"path", stage.at.text}});
     }
@@ -271,12 +273,13 @@ Effects take_start(const Rules& rules, State& state, const Begun& begun) {
   Effects out;
   OpenCall* call = state.find(begun.call_id);
   if (call == nullptr) return out;
-  if (!begun.refused) {
+  if (!begun.refused || state.is_letting_through()) {
     call->state = CallState::Executing;
     if (begun.facts) {
       call->facts = *begun.facts;
       call->digest = begun.digest;
     }
+    if (begun.refused) Change(rules, state, out).add_block();
     return out;
   }
   count_call(rules, state, call->tool, -1);
@@ -301,6 +304,7 @@ Effects take_settlement(const Rules& rules, State& state, const Settled& settled
       if (settled.to == CallState::Committed) {
         change.keep_share(call);
         if (!call.committed && is_live) change.commit(call, &settled);
+        else if (!call.committed) change.forbid(call);
       } else if (call.committed) {
         change.note(Code::late_failure, {{"tool", rules.tool(call.tool).name}});
       }

@@ -336,14 +336,6 @@ void Judge::hold_to(const std::vector<Invariant>& list, const Values& arguments,
   for (const Invariant& one : list) {
     if (one.scope != scope) continue;
     const json::Node value = arguments.at(one.at);
-    if (one.ref && !value) {
-      refuse(out, code, &one.at,
-             {{"path", one.at.text},
-              {"problem", "is missing, and must equal what was approved before"},
-              {"remedy", "give the value of the slot `" + plan_.slots[*one.ref] + "`"}},
-             plan_.slots[*one.ref]);
-      continue;
-    }
     const contract::Test* test = failing(one, value, environment_);
     if (test == nullptr) continue;
     const Wording words = wording_of(*test, value);
@@ -368,9 +360,16 @@ void Judge::refs(CallVerdict& out) {
   for (const ToolRules::Ref& ref : tool_rules_.refs) {
     const Invariant& one = tool_.arguments[ref.invariant];
     const Fact& value = out.facts[ref.fact];
-    if (!is_there(value)) continue;  // said among the arguments
     const Fact& slot = state_.slots[*one.ref];
     const std::string& name = plan_.slots[*one.ref];
+    if (!is_there(value)) {
+      refuse(out, Code::argument_value_invalid, &one.at,
+             {{"path", one.at.text},
+              {"problem", "is missing, and must equal what `" + name + "` has"},
+              {"remedy", "give the value of the slot `" + name + "`"}},
+             name);
+      continue;
+    }
     if (!is_there(slot)) {
       std::string_view binder = "the tool that fills it";
       for (const contract::Tool& tool : plan_.tools)
@@ -527,19 +526,20 @@ void Judge::envelopes(CallVerdict& out) {
     if (constraint == Constraint::WithinBand) need(Role::Anchor, reference.has_value());
     if (is_monotonic(constraint)) need(Role::Initial, reference.has_value());
     const auto value = number_of(out.facts[at.fact]);
-    if (missing != nullptr)
+    if (missing != nullptr) {
       refuse(out, Code::envelope_reference_missing, &stage.at,
              {{"name", envelope.name},
               {"role", name_of(missing->role)},
               {"path", stage.at.text},
               {"tool", rules_.tool(missing->tool).name}},
              envelope.name);
+      continue;
+    }
     if (!value) {
       refuse(out, Code::envelope_value_invalid, &stage.at, {{"name", envelope.name}, {"path", stage.at.text}},
              envelope.name);
       continue;
     }
-    if (missing != nullptr) continue;
     const auto violate = [&](const std::string& bound) {
       refuse(out, Code::envelope_violated, &stage.at,
              {{"path", stage.at.text},
@@ -568,7 +568,7 @@ void Judge::envelopes(CallVerdict& out) {
             if (const auto number = number_of(facts[other.fact])) last = stricter(constraint, last, *number);
       };
       for (const OpenCall& call : state_.open)
-        if (call.tool != kNone && !is_left_out(call) && call.number >= held.since) take(call.tool, call.facts);
+        if (call.tool != kNone && !is_left_out(call)) take(call.tool, call.facts);
       for (const Ahead& other : step_.ahead) take(other.tool, *other.facts);
       const bool falls = constraint == Constraint::MonotonicDecrease;
       if (falls ? *value > last : *value < last) violate((falls ? "at most " : "at least ") + last.text());

@@ -86,7 +86,6 @@ class Judge {
   const Step& step_;
   const Environment environment_;
   const Hiding* hiding_;
-  bool absent_refs_told_ = false;
 };
 
 // A JSONPath as the JSON Pointer of the same place.

@@ -230,7 +230,8 @@ class Runner {
       const bool ahead = known.verdict == "allow" || lets_through_;
       if (ahead) known.state = commits_at_once(known.tool) ? "committed" : "pending";
       else known.state = known.verdict == "checkpoint" ? "pending" : "blocked";
-      if (known.verdict == "checkpoint" && !lets_through_ && one.find("request_approval") != nullptr)
+      if (known.verdict == "checkpoint" && !lets_through_ && one.find("request_approval") != nullptr &&
+          std::ranges::find(waiting_, known.id) == waiting_.end())
         waiting_.push_back(known.id);
       diagnostics_.merge(codes_of(one.find("diagnostics")));
     }
@@ -242,12 +243,14 @@ class Runner {
       expect_verdict(member, one, calls_[first + i].verdict);
       const bool ahead = calls_[first + i].verdict == "allow" || lets_through_;
       if (ahead && (member["result"] || member["attempts"])) carry_out(member, first + i);
-      expect("settles", member["settles"], settled_as(member["settles"], calls_[first + i]));
       if (members.size() > 1 && member["diagnostics"]) {
         const std::set<std::string> wanted = set_of(member["diagnostics"]);
         if (!std::ranges::includes(diagnostics_, wanted)) differ("diagnostics " + listed(wanted), listed(diagnostics_));
       }
     }
+    // One call may end the session, and others with it.
+    for (std::size_t i = 0; i < members.size(); ++i)
+      expect("settles", members[i]["settles"], settled_as(members[i]["settles"], calls_[first + i]));
   }
 
   // `tool_calls` is filled in from the calls when it is absent.
@@ -306,7 +309,7 @@ class Runner {
     const Value started = door_.start(calls_[index].id, nullptr);
     note(started);
     if (!text_of(started, "refused").empty()) return;
-    if (text_of(started, "verdict") == "block") {
+    if (text_of(started, "verdict") == "block" && !lets_through_) {
       calls_[index].state = "cancelled";
       return;
     }
@@ -355,7 +358,7 @@ class Runner {
         receipt.set("result", "timeout");
       }
       if (again.rate_limited) diagnostics_.insert("rate_limited");
-      if (!again.sleep) break;
+      if (!again.sleep || !may_go_on(tool_name)) break;
       if (*again.sleep != json::Decimal() || read.receipt.error.error_class == "rate_limited") {
         slept.push_back(*again.sleep);
         elapsed = elapsed + *again.sleep * json::Decimal(1000);
@@ -369,6 +372,15 @@ class Runner {
         differ("slept " + json::write(entry["slept"]), json::write(list));
     }
     return receipt;
+  }
+
+  // Before each retry: is the session still open, is nobody waited for, is the tool not forbidden by now?
+  bool may_go_on(const std::string& tool) {
+    if (lets_through_) return true;
+    const Value view = door_.view();
+    if (text_of(view, "standing") != "open" || view.find("paused")->boolean()) return false;
+    return std::ranges::none_of(view.find("forbidden")->elements(),
+                                [&](const Value& one) { return text_of(one, "tool") == tool; });
   }
 
   void preflight(json::Node entry) {
@@ -431,7 +443,7 @@ class Runner {
       expect("expect", entry["expect"], "reject:" + refused);
     } else {
       expect_verdict(entry, answer, verdict_in(answer));
-      if (index && text_of(answer, "verdict") == "block") calls_[*index].state = "cancelled";
+      if (index && text_of(answer, "verdict") == "block" && !lets_through_) calls_[*index].state = "cancelled";
     }
     if (index) expect("settles", entry["settles"], settled_as(entry["settles"], calls_[*index]));
   }

@@ -122,7 +122,8 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
     }
     case Receipt::Lost: finish(CallState::Unknown, true); break;
     case Receipt::Ok: {
-      if (const auto missing = missing_evidence(tool, receipt); !missing.empty()) {
+      // What counted as done when it was allowed needs no proof any more.
+      if (const auto missing = missing_evidence(tool, receipt); !missing.empty() && !call->committed) {
         out.failures.push_back(
             {report(Code::evidence_insufficient, {}, {{"tool", tool.name}, {"expected", missing}}), tool.name});
         finish(CallState::Failed, true);
@@ -155,12 +156,8 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
 Retry retry(const contract::Tool& tool, const Attempt& attempt, std::int64_t made, const Decimal& elapsed_ms) {
   const Decimal total(tool.total_ms);
   if (elapsed_ms > total) return {{}, true, false};
-  if (attempt.kind == Receipt::Ok || attempt.kind == Receipt::Lost || made >= tool.retries.max_attempts) return {};
-  CallError error = attempt.error;
-  if (attempt.kind == Receipt::Timeout) {
-    error.error_class = "timeout";
-    if (error.code.empty()) error.code = "timeout";
-  }
+  if (attempt.kind != Receipt::Error || made >= tool.retries.max_attempts) return {};
+  const CallError& error = attempt.error;
   const bool limited = error.error_class == "rate_limited" || error.http_status == 429;
   Decimal sleep;
   if (limited) {

@@ -43,7 +43,8 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
 // --- trying again -----------------------------------------------------------------------------------------------------------------
 
 struct Attempt {
-  Receipt::Kind kind = Receipt::Ok;
+  Receipt::Kind kind =
+      Receipt::Ok;  // Timeout: total_ms is over. An attempt that itself took too long is an error of class `timeout`
   CallError error = {};
   std::optional<json::Decimal> retry_after;  // seconds, as the tool asked
 };

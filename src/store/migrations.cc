@@ -47,9 +47,11 @@ constexpr std::string_view kWork[] = {
     "CREATE INDEX deliveries_by_time ON deliveries (received_at, delivery_id)",
     "CREATE TABLE supervised_processes (boot_id {text} NOT NULL, pid {integer} NOT NULL, started {integer} NOT NULL, "
     "session_id {text} NOT NULL, PRIMARY KEY (boot_id, pid, started)){strict}{keyed}",
-    "CREATE TABLE context_sections (section {text} NOT NULL PRIMARY KEY, version {integer} NOT NULL, content {text} NOT "
+    "CREATE TABLE context_sections (section {text} NOT NULL PRIMARY KEY, version {integer} NOT NULL, content {text} "
+    "NOT "
     "NULL){strict}",
-    "CREATE TABLE uaix_messages (message_id {text} NOT NULL, source_id {text} NOT NULL, idempotency_key {text} NOT NULL, "
+    "CREATE TABLE uaix_messages (message_id {text} NOT NULL, source_id {text} NOT NULL, idempotency_key {text} NOT "
+    "NULL, "
     "digest {text} NOT NULL, work_id {text} NOT NULL, expires_at {integer} NOT NULL, PRIMARY KEY (message_id, "
     "source_id)){strict}{keyed}",
     "CREATE INDEX uaix_messages_by_key ON uaix_messages (source_id, idempotency_key, message_id)",
@@ -58,9 +60,27 @@ constexpr std::string_view kWork[] = {
     "NULL, owned_until {integer} NOT NULL, failures {integer} NOT NULL, next_at {integer} NOT NULL){strict}{keyed}",
 };
 
+constexpr std::string_view kSessions[] = {
+    "CREATE TABLE pack_parts (pack {text} NOT NULL, part {integer} NOT NULL, text {text} NOT NULL, PRIMARY KEY (pack, "
+    "part)){strict}",
+    "CREATE TABLE pack_roles (role {text} NOT NULL PRIMARY KEY, pack {text} NOT NULL, content {text} NOT NULL){strict}",
+    "CREATE TABLE session_states (session_id {text} NOT NULL PRIMARY KEY, standing {text} NOT NULL, pack {text} NOT "
+    "NULL, "
+    "deadline {integer} NOT NULL, content {text} NOT NULL){strict}",
+    "CREATE INDEX session_states_by_standing ON session_states (standing, session_id)",
+    "CREATE INDEX session_states_by_deadline ON session_states (deadline, session_id)",
+    "CREATE TABLE approvals (approval_id {text} NOT NULL PRIMARY KEY, state {text} NOT NULL, deadline {integer} NOT "
+    "NULL, "
+    "session_id {text} NOT NULL, content {text} NOT NULL){strict}",
+    "CREATE INDEX approvals_by_state ON approvals (state, approval_id)",
+    "CREATE INDEX approvals_by_deadline ON approvals (deadline, approval_id)",
+    "CREATE INDEX approvals_by_session ON approvals (session_id, approval_id)",
+};
+
 constexpr std::array kMigrations = {
     Migration{1, "the ledger and its tables", kFirst},
     Migration{2, "work, sessions, tokens and context", kWork},
+    Migration{3, "packs, governed sessions and approvals", kSessions},
 };
 
 }  // namespace

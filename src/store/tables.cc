@@ -54,6 +54,24 @@ constexpr std::size_t kUaixKey[] = {1, 2}, kUaixExpiry[] = {5};
 constexpr std::array kUaixMessagesIndexes = {Index{"uaix_messages_by_key", kUaixKey},
                                              Index{"uaix_messages_by_expiry", kUaixExpiry}};
 
+constexpr std::array kPackPartsColumns = {Column{"pack", Type::Text}, Column{"part", Type::Integer},
+                                          Column{"text", Type::Text}};
+constexpr std::array kPackRolesColumns = {Column{"role", Type::Text}, Column{"pack", Type::Text},
+                                          Column{"content", Type::Text}};
+constexpr std::array kSessionStatesColumns = {Column{"session_id", Type::Text}, Column{"standing", Type::Text},
+                                              Column{"pack", Type::Text}, Column{"deadline", Type::Integer},
+                                              Column{"content", Type::Text}};
+constexpr std::size_t kByStanding[] = {1}, kByCallDeadline[] = {3};
+constexpr std::array kSessionStatesIndexes = {Index{"session_states_by_standing", kByStanding},
+                                              Index{"session_states_by_deadline", kByCallDeadline}};
+constexpr std::array kApprovalsColumns = {Column{"approval_id", Type::Text}, Column{"state", Type::Text},
+                                          Column{"deadline", Type::Integer}, Column{"session_id", Type::Text},
+                                          Column{"content", Type::Text}};
+constexpr std::size_t kApprovalState[] = {1}, kApprovalDeadline[] = {2}, kApprovalSession[] = {3};
+constexpr std::array kApprovalsIndexes = {Index{"approvals_by_state", kApprovalState},
+                                          Index{"approvals_by_deadline", kApprovalDeadline},
+                                          Index{"approvals_by_session", kApprovalSession}};
+
 constexpr std::array kWebhookCursorsColumns = {Column{"target", Type::Text},      Column{"sequence", Type::Integer},
                                                Column{"owner", Type::Text},       Column{"owned_until", Type::Integer},
                                                Column{"failures", Type::Integer}, Column{"next_at", Type::Integer}};
@@ -84,6 +102,15 @@ const Table kContextSections = {"context_sections", kContextSectionsColumns, 1};
 const Table kUaixMessages = {"uaix_messages", kUaixMessagesColumns, 2, kUaixMessagesIndexes};
 const Index& kUaixMessagesByKey = kUaixMessagesIndexes[0];
 const Index& kUaixMessagesByExpiry = kUaixMessagesIndexes[1];
+const Table kPackParts = {"pack_parts", kPackPartsColumns, 2};
+const Table kPackRoles = {"pack_roles", kPackRolesColumns, 1};
+const Table kSessionStates = {"session_states", kSessionStatesColumns, 1, kSessionStatesIndexes};
+const Index& kSessionStatesByStanding = kSessionStatesIndexes[0];
+const Index& kSessionStatesByDeadline = kSessionStatesIndexes[1];
+const Table kApprovals = {"approvals", kApprovalsColumns, 1, kApprovalsIndexes};
+const Index& kApprovalsByState = kApprovalsIndexes[0];
+const Index& kApprovalsByDeadline = kApprovalsIndexes[1];
+const Index& kApprovalsBySession = kApprovalsIndexes[2];
 const Table kWebhookCursors = {
     .name = "webhook_cursors", .columns = kWebhookCursorsColumns, .key_columns = 1, .projection = false};
 
@@ -94,7 +121,8 @@ std::span<const Table* const> all_tables() {
       &tables::kLedgerKeys,      &tables::kLedgerWitnesses, &tables::kLedgerErasures,   &tables::kBlobs,
       &tables::kWorkItems,       &tables::kSessions,        &tables::kWorkDependencies, &tables::kCounters,
       &tables::kTokens,          &tables::kAnswers,         &tables::kDeliveries,       &tables::kSupervisedProcesses,
-      &tables::kContextSections, &tables::kUaixMessages,    &tables::kWebhookCursors};
+      &tables::kContextSections, &tables::kUaixMessages,    &tables::kPackParts,        &tables::kPackRoles,
+      &tables::kSessionStates,   &tables::kApprovals,       &tables::kWebhookCursors};
   return all;
 }
 

@@ -65,6 +65,24 @@ extern const Table kUaixMessages;
 extern const Index& kUaixMessagesByKey;     // source_id, idempotency_key
 extern const Index& kUaixMessagesByExpiry;  // expires_at
 
+// Contract packs that were activated, in parts: pack (its hash), part (from 0), text (one after another they are the pack as JSON).
+extern const Table kPackParts;
+// Which pack holds sessions of a role: role, pack, content (JSON: by whom, when).
+extern const Table kPackRoles;
+
+// Governed sessions: session_id, standing (`open`, `killed`, `closed`), pack, deadline (when a call that was begun is over without
+// anyone saying what became of it), content (JSON: what it was opened with, and its state).
+extern const Table kSessionStates;
+extern const Index& kSessionStatesByDeadline;  // deadline
+extern const Index& kSessionStatesByStanding;  // standing
+
+// What a person is asked, was asked and said: approval_id, state, deadline (when something becomes due without anyone acting),
+// session_id, content (JSON).
+extern const Table kApprovals;
+extern const Index& kApprovalsByState;     // state
+extern const Index& kApprovalsByDeadline;  // deadline
+extern const Index& kApprovalsBySession;   // session_id
+
 // How far each webhook target has been told: target, sequence, owner, owned_until, failures, next_at. Not a projection: it is
 // about what was sent, not about what happened.
 extern const Table kWebhookCursors;

@@ -108,6 +108,14 @@ bool from_node(Node node, std::map<std::string, std::string>& out) {
   return true;
 }
 
+bool is_empty(const json::Decimal& number) { return number == json::Decimal(); }
+Value to_value(const json::Decimal& number) { return Value::number(number.text()); }
+bool from_node(Node node, json::Decimal& out) {
+  if (!node.is_number()) return false;
+  out = json::Decimal::from_number(node.number_text());
+  return true;
+}
+
 // Records in records; their tables stand below.
 Value to_value(const Lease& lease);
 bool from_node(Node node, Lease& out);
@@ -215,6 +223,7 @@ constexpr std::array kTotalsFields = {
     always<&Item::Totals::sessions>("sessions"),
     always<&Item::Totals::attempts>("attempts"),
     always<&Item::Totals::calls>("calls"),
+    unless_empty<&Item::Totals::cost>("cost"),
 };
 
 constexpr std::array kItemFields = {

@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "dialects/agent_exit/phase.h"
+#include "json/decimal.h"
 #include "json/value.h"
 
 namespace baton::work {
@@ -86,6 +87,7 @@ struct Item {
   // Over all sessions of the item, so that ending one does not reset a budget.
   struct Totals {
     std::uint64_t sessions = 0, attempts = 0, calls = 0;
+    json::Decimal cost = {};
     bool operator==(const Totals&) const = default;
   } totals;
 

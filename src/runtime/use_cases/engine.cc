@@ -376,12 +376,32 @@ Result<void> Act::record_as(const ledger::Actor& actor, const work::Event& event
   auto done = append_as(actor, work_stream(work_id), event.type, event.payload, is,
                         {"/session_id", "/lease_id", "/agent_id", "/event_id", "/superseded", "/commit", "/token_id"});
   if (!done) return done;
+  if (auto ended = end_governed_by(event); !ended) return ended;
   auto changed = this->item(work_id);
   if (!changed) return tl::make_unexpected(changed.error());
   item = std::move(**changed);
   if (event.type == work::kAborted) return tell_dependents(item.id, work::kDependencyAborted);
   if (was_completed || item.phase != work::Phase::Completed) return {};
   return tell_dependents(item.id, work::kDependencyDone);
+}
+
+// A leased session that ends takes what governs it along.
+Result<void> Act::end_governed_by(const work::Event& event) {
+  if (event.type == work::kCreated || event.type == work::kRenewed || event.type == work::kAnswered ||
+      event.type == work::kParked)
+    return {};
+  for (const std::string_view member : {"session_id", "superseded"}) {
+    const Value* id = event.payload.find(member);
+    if (id == nullptr || !id->is_string() || (event.type == work::kClaimed && member == "session_id")) continue;
+    const auto session = this->session(id->string());
+    if (!session) return tl::make_unexpected(session.error());
+    if (!*session || (*session)->state == work::SessionState::Open || (*session)->state == work::SessionState::Paused)
+      continue;
+    const auto to =
+        (*session)->state == work::SessionState::Closed ? session::Standing::Closed : session::Standing::Killed;
+    if (auto done = end_governed(id->string(), to, (*session)->ended_because); !done) return done;
+  }
+  return {};
 }
 
 Result<void> Act::record(const work::Event& event, work::Item& item, Is is) {

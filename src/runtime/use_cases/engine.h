@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/session_rows.h"
 #include "runtime/use_cases.h"
 #include "runtime/use_cases/refusals.h"
 #include "runtime/use_cases/timekeeper.h"
@@ -110,6 +111,18 @@ class Act {
   };
   Result<std::optional<Holding>> holding(const std::string& session_id);
 
+  // A governed session, by one who may act for it, with its item settled. Nothing: it was refused, SESSION_UNKNOWN,
+  // SESSION_NOT_YOURS or SESSION_GOVERNED.
+  struct Governed {
+    GovernedSession session;
+    std::optional<work::Session> leased;  // with the item, when it is bound to one
+    std::optional<work::Item> item;
+    bool lease_stale = false;
+  };
+  Result<std::optional<Governed>> governed(const std::string& session_id);
+  // Ends it, where it is one and is open: what waited is cancelled. `leased_too`: and what it holds of an item.
+  Result<void> end_governed(const std::string& session_id, session::Standing to, std::string_view because);
+
   // --- what happens ----------------------------------------------------------------------------------------------------------
   enum class Is { Beside, Main };  // the main entry is the one the caller gets the receipt of
 
@@ -120,6 +133,11 @@ class Act {
   // Any entry by the caller.
   Result<void> append(std::string stream, std::string_view type, json::Value payload, Is is = Is::Beside,
                       std::vector<std::string_view> exempt = {});
+
+  // The same by somebody else: what time does is done by the node.
+  Result<void> append_as(const ledger::Actor& actor, std::string stream, std::string_view type, json::Value payload,
+                         Is is, std::vector<std::string_view> exempt);
+  Result<void> record_as(const ledger::Actor& actor, const work::Event& event, work::Item& item, Is is);
 
   void refuse(Diagnostic diagnostic) { answer.refused.push_back(std::move(diagnostic)); }
   void refuse(std::vector<Diagnostic> diagnostics) { answer.refused = std::move(diagnostics); }
@@ -134,9 +152,7 @@ class Act {
 
  private:
   friend class Engine;
-  Result<void> append_as(const ledger::Actor& actor, std::string stream, std::string_view type, json::Value payload,
-                         Is is, std::vector<std::string_view> exempt);
-  Result<void> record_as(const ledger::Actor& actor, const work::Event& event, work::Item& item, Is is);
+  Result<void> end_governed_by(const work::Event& event);
   Result<void> tell_dependents(const std::string& work_id, std::string_view type);
 
   std::size_t appended_ = 0;

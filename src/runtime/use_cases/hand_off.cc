@@ -11,7 +11,7 @@
 #include "json/parse.h"
 #include "runtime/use_cases/context.h"
 #include "runtime/use_cases/document.h"
-#include "runtime/use_cases/inside.h"
+#include "runtime/use_cases/govern.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
 
@@ -130,7 +130,37 @@ class HandingOff {
   // --- agent-exit -----------------------------------------------------------------------------------------------------------
 
   Result<void> take_signal() {
-    return take(work::exit(item_, session_, act_.caller().actor, exit_of(handoff_, given_.event_id), act_.now));
+    const work::Exit exit = exit_of(handoff_, given_.event_id);
+    const work::Ruling ruling = work::exit(item_, session_, act_.caller().actor, exit, act_.now);
+    if (ruling.allowed() && exit.reason == agent_exit::Reason::Completed)
+      if (auto done = check_governed(); !done || act_.refused()) return done;
+    return take(ruling);
+  }
+
+  // What is said to be done must be: no call under way, and the session where its pack lets it end.
+  Result<void> check_governed() {
+    const auto row = act_.unit.get(tables::kSessionStates, {session_.id});
+    if (!row) return tl::make_unexpected(row.error());
+    if (!*row || text_at(**row, 1) != "open") return {};
+    auto governed = act_.governed(session_.id);
+    if (!governed) return tl::make_unexpected(governed.error());
+    if (!*governed) return {};
+    const GovernedSession& session = (*governed)->session;
+    const contract::Plan& plan = *session.rules->plan;
+    if (!plan.phases.empty() && !plan.phases[session.state.phase].terminal) {
+      std::string terminal;
+      for (const contract::Phase& phase : plan.phases)
+        if (phase.terminal) terminal += (terminal.empty() ? "`" : ", `") + phase.name + "`";
+      act_.refuse(report(Code::EXIT_SESSION_PHASE, {},
+                         {{"phase", plan.phases[session.state.phase].name}, {"terminal", terminal}}));
+      return {};
+    }
+    std::string calls;
+    for (const session::OpenCall& call : session.state.open)
+      if (call.state != session::CallState::Pending)
+        calls += (calls.empty() ? "" : ", ") + call.id + " (" + std::string(session::name_of(call.state)) + ")";
+    if (!calls.empty()) act_.refuse(report(Code::EXIT_CALLS_OPEN, {}, {{"calls", calls}}));
+    return {};
   }
 
   // --- agent-contract ---------------------------------------------------------------------------------------------------------
@@ -157,8 +187,36 @@ class HandingOff {
 
     plan_status_ = handoff_.text(Field::status);
     reports_in_a_row_ = machine.in_progress_in_a_row();
-    if (auto done = take(ruling_for(*machine.current())); !done || act_.refused()) return done;
+    const work::Ruling ruling = ruling_for(*machine.current());
+    if (ruling.allowed() && *machine.current() == Status::Complete)
+      if (auto done = check_governed(); !done || act_.refused()) return done;
+    if (auto done = take(ruling); !done || act_.refused()) return done;
+    if (*machine.current() == Status::ApprovalRequest)
+      if (auto done = ask_for_approval(); !done || act_.refused()) return done;
     return record_changes(act_, *changes);
+  }
+
+  // What the agent wants to do, in its own words, for a person to decide: the same kind of approval as for a call.
+  Result<void> ask_for_approval() {
+    const Value* asked = handoff_.value(Field::approval);
+    if (asked == nullptr || !asked->is_object()) return {};
+    Approval approval;
+    approval.kind = "content";
+    approval.session_id = session_.id;
+    approval.work_id = item_.id;
+    approval.subject.set("work", item_.id);
+    approval.subject.set("session", session_.id);
+    for (const std::string_view member :
+         {"operation", "exact_content", "scope", "risk_level", "rollback", "verification"})
+      if (const Value* there = asked->find(member)) approval.subject.set(member, *there);
+    approval.risk = words_of(asked->find("risk_level"));
+    approval.requested_by = session_.actor_id;
+    approval.requested_at = act_.now;
+    constexpr std::int64_t kPendingSeconds = 24 * 3600, kSpendSeconds = 3600;  // stated
+    approval.expires_at = act_.now + kPendingSeconds;
+    approval.spend_seconds = json::Decimal(kSpendSeconds);
+    approval.id = approval_id_of(session_.id, "handoff " + key_);
+    return request_approval(act_, approval);
   }
 
   work::Ruling ruling_for(Status status) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 
 #include "runtime/use_cases.h"
@@ -16,6 +17,7 @@ struct UseCases::Inside : Engine {
 
   // Items that the last sweep could not settle: they are due first in every sweep, and must not take up all of it.
   std::atomic<std::size_t> unsettled = 0;
+  std::optional<std::map<std::string, std::string>> environment;  // of tests; else the process's
   // What counts() gave last, and until when it is given again.
   struct Counted {
     std::mutex mutex;

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "json/parse.h"
 #include "ledger/streams.h"
-#include "runtime/use_cases/inside.h"
+#include "runtime/use_cases/govern.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
 
@@ -118,7 +118,11 @@ Result<std::optional<Value>> UseCases::show_session(std::string_view session_id)
   if (!*session) return std::nullopt;
   const auto item = get(**reader, tables::kWorkItems, (*session)->work_id, read_item);
   if (!item) return tl::make_unexpected(item.error());
-  return std::optional(shown(**session, *item));
+  Value out = shown(**session, *item);
+  auto governed = shown_governed(**reader, (*session)->id);
+  if (!governed) return tl::make_unexpected(governed.error());
+  if (*governed) out.set("governed", std::move(**governed));
+  return std::optional(std::move(out));
 }
 
 Result<Value> UseCases::list_context(const Caller& caller) {

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "base/limits.h"
-#include "runtime/use_cases/inside.h"
+#include "runtime/use_cases/govern.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
 
@@ -33,6 +33,8 @@ Result<std::vector<store::Row>> rows_below(Unit& unit, const store::Table& table
   return rows;
 }
 
+const std::string kApprovalPrefix = "approval ", kSessionPrefix = "session ";
+
 // The ids of items that something is due of, those that have waited longest first.
 Result<std::vector<std::string>> list_due(Act& act, std::size_t limit) {
   std::vector<std::string> ids;
@@ -45,10 +47,44 @@ Result<std::vector<std::string>> list_due(Act& act, std::size_t limit) {
                                return true;
                              });
   if (!found) return tl::make_unexpected(found.error());
+  // What people did not decide in time, or did not begin after they had: their ids tell them from items.
+  found = act.unit.find({.table = tables::kApprovals,
+                         .index = &tables::kApprovalsByDeadline,
+                         .below = act.now.nanoseconds + 1,
+                         .limit = limit},
+                        store::Lock::None, [&](const store::Row& row) {
+                          ids.push_back(kApprovalPrefix + text_at(row, 0));
+                          return true;
+                        });
+  if (!found) return tl::make_unexpected(found.error());
+  // And calls of which nobody has said what became of them.
+  found = act.unit.find({.table = tables::kSessionStates,
+                         .index = &tables::kSessionStatesByDeadline,
+                         .below = act.now.nanoseconds + 1,
+                         .limit = limit},
+                        store::Lock::None, [&](const store::Row& row) {
+                          ids.push_back(kSessionPrefix + text_at(row, 0));
+                          return true;
+                        });
+  if (!found) return tl::make_unexpected(found.error());
   return ids;
 }
 
 Result<void> settle_one(Act& act, const std::string& id) {
+  if (id.starts_with(kApprovalPrefix)) {
+    const auto settled = settle_approval(act, id.substr(kApprovalPrefix.size()));
+    if (!settled) return tl::make_unexpected(settled.error());
+    act.answer.body = Value::object();
+    if (*settled) act.answer.body.set("settled", 1);
+    return {};
+  }
+  if (id.starts_with(kSessionPrefix)) {
+    const auto settled = settle_overdue_calls(act, id.substr(kSessionPrefix.size()));
+    if (!settled) return tl::make_unexpected(settled.error());
+    act.answer.body = Value::object();
+    if (*settled) act.answer.body.set("settled", 1);
+    return {};
+  }
   auto item = act.item(id);
   if (!item) return tl::make_unexpected(item.error());
   if (!*item || (*item)->deadline() > act.now.nanoseconds) return {};  // another node was faster
@@ -203,6 +239,10 @@ Result<std::optional<Time>> UseCases::next_deadline() {
     });
   };
   if (auto found = look(tables::kWorkItems, tables::kWorkItemsByDeadline, 3, 0); !found)
+    return tl::make_unexpected(found.error());
+  if (auto found = look(tables::kApprovals, tables::kApprovalsByDeadline, 2, 0); !found)
+    return tl::make_unexpected(found.error());
+  if (auto found = look(tables::kSessionStates, tables::kSessionStatesByDeadline, 3, 0); !found)
     return tl::make_unexpected(found.error());
   if (auto found = look(tables::kAnswers, tables::kAnswersByExpiry, 2, kForgottenLateSeconds * kNanosecondsPerSecond);
       !found)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// baton contract activate: makes a pack usable by its hash, for a role. The files themselves are recorded.
+#include <memory>
+
+#include "cli/client.h"
+#include "cli/contract.h"
+#include "cli/pack.h"
+#include "json/parse.h"
+#include "runtime/packs.h"
+
+namespace baton::cli {
+namespace {
+
+struct Arguments {
+  NodeOptions node;
+  std::string pack, role, hash;
+};
+
+int activate(World& world, const Arguments& arguments) {
+  auto folder = read_pack(world, arguments.pack);
+  if (!folder) return could_not(world, folder.error());
+  contract::PackSource pack = folder->pack;
+  if (folder->workflow) {
+    const auto found = folder->workflow->packs.find(arguments.role);
+    if (found == folder->workflow->packs.end())
+      return could_not(world, arguments.pack + " is a workflow: say with --role which of its packs is meant");
+    pack = found->second;
+  }
+  // Files are known by their names in the pack, wherever it lies.
+  const auto shorten = [](contract::SourceFile& file) {
+    const auto slash = file.name.rfind('/');
+    if (slash != std::string::npos) file.name.erase(0, slash + 1);
+  };
+  for (contract::SourceFile& file : pack.contracts) shorten(file);
+  if (pack.session) shorten(*pack.session);
+  if (pack.tools) shorten(*pack.tools);
+  json::Value body = json::Value::object();
+  if (!arguments.role.empty()) body.set("role", arguments.role);
+  if (!arguments.hash.empty()) body.set("hash", arguments.hash);
+  body.set("pack", json::Value::copy(json::parse_owned(runtime::pack_text(pack))->root()));
+  auto client = Client::open(world, arguments.node, Presents::Operator);
+  if (!client) return could_not(world, client.error());
+  return tell(world, arguments.node, client->post("/v1/packs", body), [&](json::Node root) {
+    world.print("sessions of the role " + shown(root["role"]) + " are held to " + shown(root["pack"]) + " (" +
+                shown(root["agent"]) + ")\n");
+  });
+}
+
+}  // namespace
+
+void add_contract_activate(CLI::App& contract, Action& chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = contract.add_subcommand("activate", "Make a pack the one that sessions of a role are held to");
+  command->add_option("PACK", arguments->pack, "The pack's folder")->required();
+  command->add_option("--role", arguments->role, "The role; default: agent");
+  command->add_option("--hash", arguments->hash, "Only if the pack has this hash (`baton contract show` gives it)");
+  add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
+  examples(*command,
+           "  baton contract activate contracts/\n"
+           "  baton contract activate contracts/ --role refunds --hash sha256:7d3f...\n"
+           "\nTakes an operator's token. Sessions that are open keep the pack they began with.\n"
+           "Exit status: 0 it is active, 1 refused, 2 could not.");
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return activate(world, *arguments); }; });
+}
+
+}  // namespace baton::cli

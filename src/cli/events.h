@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened and what happens, as a node tells it: for commands that show a part of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/world.h"
+
+namespace baton::cli {
+
+struct EventsArguments {
+  NodeOptions node;
+  std::vector<std::string> streams, types;
+  std::uint64_t from = 0;  // 0: not given
+  bool follow = false;
+};
+int events(World& world, const EventsArguments& arguments);
+
+}  // namespace baton::cli

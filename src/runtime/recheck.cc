@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/recheck.h"
+
+#include <algorithm>
+#include <set>
+
+#include "json/parse.h"
+#include "runtime/packs.h"
+#include "runtime/session_events.h"
+#include "runtime/session_record.h"
+#include "runtime/work_rows.h"
+#include "session/decide.h"
+#include "session/settle.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+namespace tables = store::tables;
+
+std::string text_in(json::Node node, std::string_view name) {
+  return node[name].is_string() ? std::string(node[name].string()) : std::string();
+}
+
+// The verdict with all its reasons: a decision that names others is another one.
+std::string recorded_verdict(json::Node call) {
+  std::string out = text_in(call, "verdict");
+  for (const json::Node one : call["failures"].elements())
+    out += ":" + text_in(one, "code") + (one["detail"] ? "(" + text_in(one, "detail") + ")" : "");
+  return out;
+}
+
+std::string verdict_of(std::string_view verdict, const std::vector<session::Refusal>& failures) {
+  std::string out(verdict);
+  for (const session::Refusal& one : failures)
+    out += ":" + std::string(info(one.code()).name) + (one.detail.empty() ? "" : "(" + one.detail + ")");
+  return out;
+}
+
+void redecide_step(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
+  const session::Proposal proposal = recorded_proposal(payload);
+  const session::StepVerdict verdict = session::decide(rules, state, proposal);
+  std::size_t i = 0;
+  for (const json::Node call : payload["calls"].elements()) {
+    const session::CallVerdict& judged = verdict.calls[i++];
+    out.calls.push_back({text_in(call, "call_id"), text_in(call, "tool"), recorded_verdict(call),
+                         verdict_of(session::name_of(judged.verdict), judged.failures)});
+  }
+}
+
+void redecide_ruling(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
+  const auto ruling = ruling_named(text_in(payload, "ruling"));
+  if (!ruling) return;
+  const auto verdict =
+      session::rule_on(rules, state, text_in(payload, "call_id"), *ruling, payload["lease_stale"].is_true());
+  std::size_t i = 0;
+  for (const json::Node call : payload["calls"].elements()) {
+    const std::string id = text_in(call, "call_id");
+    std::string now = "nothing: no call waits";
+    if (verdict && i < verdict->calls.size() && verdict->call_ids[i] == id)
+      now = verdict_of(session::name_of(verdict->calls[i].verdict), verdict->calls[i].failures);
+    ++i;
+    const session::OpenCall* open = state.find(id);
+    out.calls.push_back({id, open != nullptr && open->tool != session::kNone ? rules.tool(open->tool).name : "",
+                         recorded_verdict(call), std::move(now)});
+  }
+}
+
+void redecide_start(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
+  const std::string id = text_in(payload, "call_id");
+  const session::Values values =
+      payload["values"].is_object() ? session::Values::of_record(payload["values"]) : session::Values();
+  const session::StartVerdict verdict =
+      session::start(rules, state, id, values, text_in(payload, "arguments_sha256"), payload["lease_stale"].is_true());
+  std::string now = verdict.is_open ? verdict_of(verdict.failures.empty() ? "allow" : "block", verdict.failures)
+                                    : "nothing: no call is pending";
+  std::string recorded = recorded_verdict(payload);
+  // That an approval was over is for the node to know, and for its entries: the rules have no clock.
+  if (verdict.is_open && verdict.failures.empty() && recorded == "block:checkpoint_timeout") now = recorded;
+  const session::OpenCall* open = state.find(id);
+  out.calls.push_back({id, open != nullptr && open->tool != session::kNone ? rules.tool(open->tool).name : "",
+                       std::move(recorded), std::move(now)});
+}
+
+void redecide_settlement(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
+  const std::string id = text_in(payload, "call_id");
+  session::Receipt receipt = recorded_receipt(payload);
+  // An output that is no object was recorded without values.
+  if (!payload["values"] && (payload["output"] || payload["output_text"])) receipt.output = {};
+  const session::SettleVerdict verdict = session::settle(rules, state, id, receipt);
+  std::string recorded = text_in(payload, "state"), now = "nothing: no call is open";
+  for (const json::Node one : payload["failures"].elements()) recorded += ":" + text_in(one, "code");
+  if (payload["counts_as_error"].is_true()) recorded += " (an error)";
+  if (verdict.is_open) {
+    now = session::name_of(verdict.state);
+    for (const session::Refusal& one : verdict.failures) now += ":" + std::string(info(one.code()).name);
+    if (verdict.settled.counts_as_error) now += " (an error)";
+  }
+  const session::OpenCall* open = state.find(id);
+  out.calls.push_back({id, open != nullptr && open->tool != session::kNone ? rules.tool(open->tool).name : "",
+                       std::move(recorded), std::move(now)});
+}
+
+}  // namespace
+
+std::optional<Redecided> redecide(std::string_view type, json::Node payload, const session::Rules& rules,
+                                  const session::State& state) {
+  Redecided out;
+  if (type == kSessionStep) redecide_step(payload, rules, state, out);
+  else if (type == kSessionRuled) redecide_ruling(payload, rules, state, out);
+  else if (type == kCallStarted) redecide_start(payload, rules, state, out);
+  else if (type == kCallSettled) redecide_settlement(payload, rules, state, out);
+  else return std::nullopt;
+  out.is_replayable = !has_hidden_values(payload);
+  return out;
+}
+
+Result<std::string> recheck(const Event& event, store::Transaction& transaction) {
+  constexpr std::array kDecisions = {kSessionStep, kSessionRuled, kCallStarted, kCallSettled};
+  if (std::ranges::find(kDecisions, event.type) == kDecisions.end()) return std::string();
+  const auto document = json::parse(event.payload);
+  if (!document) return std::string("its payload is not JSON");
+  const json::Node payload = document->root();
+  const auto row = transaction.get(tables::kSessionStates, {text_in(payload, "session_id")});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::string("its session is not known");
+  auto rules = rules_in(transaction, pack_in(**row));
+  if (!rules) return tl::make_unexpected(rules.error());
+  const auto session = read_governed(**row, std::move(*rules));
+  if (!session) return tl::make_unexpected(session.error());
+  const auto again = redecide(event.type, payload, *session->rules, session->state);
+  if (!again || !again->is_replayable) return std::string();
+  for (const Redecided::Call& call : again->calls)
+    if (call.recorded != call.now)
+      return "the call `" + call.call_id + "` was decided `" + call.recorded + "`, and the rules say `" + call.now +
+             "`";
+  return std::string();
+}
+
+}  // namespace baton::runtime

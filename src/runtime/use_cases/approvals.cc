@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people decide: an approval is single, of exact content, by an operator who is not the one who asked; and it is spent by the one
+// call it was given for. What is approved is judged again on the state as it then is.
+#include "base/limits.h"
+#include "runtime/session_events.h"
+#include "runtime/use_cases/govern.h"
+#include "runtime/work_events.h"
+#include "session/shown.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+namespace tables = store::tables;
+using json::Value;
+
+Result<std::optional<Approval>> approval_of(Act& act, const std::string& id) {
+  const auto row = act.unit.get(tables::kApprovals, {id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::nullopt;
+  auto approval = read_approval(**row);
+  if (!approval) return tl::make_unexpected(approval.error());
+  return std::optional(std::move(*approval));
+}
+
+// When it is over, of a clock that was not set ahead meanwhile.
+Time due_at(const Act& act, const Approval& approval) {
+  return Time{approval.deadline() + act.engine.timekeeper.skipped_since(approval.requested_at)};
+}
+
+// The person has acted: the lease's clock goes on.
+Result<void> unpark(Act& act, Act::Governed& held, std::string_view answer) {
+  if (!held.item || held.session.state.is_paused()) return {};
+  const work::Ruling answered = work::answer(*held.item, answer, act.now);
+  for (const work::Event& event : answered.events)
+    if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
+  return {};
+}
+
+// Content that an agent asked about: the answer goes to the item, and to the session that goes on.
+Result<void> rule_on_content(Act& act, const Approval& approval, const RuledBy& by) {
+  const bool yes = by.ruling == session::Ruling::Approved;
+  auto item = act.settled_item(approval.work_id);
+  if (!item) return tl::make_unexpected(item.error());
+  if (!*item) return {};
+  const std::string text =
+      std::string(yes ? "approved" : "denied") + ": " + approval.id + (by.note.empty() ? "" : "\n" + by.note);
+  const work::Ruling answered = work::answer(**item, text, act.now);
+  if (!answered.allowed() && by.is == Act::Is::Main) return act.refuse(answered.refused), Result<void>();
+  for (const work::Event& event : answered.events)
+    if (auto done = act.record_as(by.actor, event, **item, by.is); !done) return done;
+  const auto to = yes ? ApprovalState::Approved
+                      : (by.ruling == session::Ruling::Denied ? ApprovalState::Denied : ApprovalState::Expired);
+  constexpr std::int64_t kSpendSeconds = 3600;  // stated
+  return move_approval(act, by.actor, approval, to, by.note,
+                       yes ? std::optional(act.now + kSpendSeconds) : std::nullopt, by.is);
+}
+
+}  // namespace
+
+Result<void> move_approval(Act& act, const ledger::Actor& actor, const Approval& approval, ApprovalState to,
+                           std::string_view note, std::optional<Time> spend_until, Act::Is is) {
+  Value payload = Value::object();
+  payload.set("approval_id", approval.id);
+  payload.set("to", name_of(to));
+  payload.set("by", actor.id);
+  if (!note.empty()) payload.set("note", note);
+  if (spend_until) payload.set("spend_until", format_time(*spend_until));
+  payload.set("at", format_time(act.now));
+  return act.append_as(actor, std::string(kApprovalsStream), kApprovalMoved, std::move(payload), is, {"/approval_id"});
+}
+
+Result<void> rule_on_call(Act& act, Approval approval, const RuledBy& by) {
+  auto found = act.governed(approval.session_id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return {};
+  Act::Governed& held = **found;
+  const auto verdict =
+      session::rule_on(*held.session.rules, held.session.state, approval.call_id, by.ruling, held.lease_stale);
+  if (!verdict) {
+    // The call is not there any more: nothing that could be decided.
+    if (by.is == Act::Is::Main) act.refuse(report(Code::APPROVAL_CLOSED, {}, {{"state", "about a call that is over"}}));
+    return by.is == Act::Is::Main
+               ? Result<void>()
+               : move_approval(act, node_actor(), approval, ApprovalState::Cancelled, "the call is over");
+  }
+  const bool yes =
+      by.ruling == session::Ruling::Approved || (by.ruling == session::Ruling::TimedOut && approval.allow_on_timeout);
+  const auto to = yes ? ApprovalState::Approved
+                      : (by.ruling == session::Ruling::Denied ? ApprovalState::Denied : ApprovalState::Expired);
+  const auto spend = static_cast<std::int64_t>(approval.spend_seconds.approximate() + 0.999);
+  if (auto done = move_approval(act, by.actor, approval, to, by.note,
+                                yes ? std::optional(act.now + spend) : std::nullopt, by.is);
+      !done)
+    return done;
+  Value payload = session_payload(act, approval.session_id);
+  payload.set("call_id", approval.call_id);
+  payload.set("ruling", name_of(by.ruling));
+  payload.set("calls", resolved_value(*verdict));
+  if (held.lease_stale) payload.set("lease_stale", true);
+  const session::Effects effects = session::take_ruling(*held.session.rules, held.session.state, approval.call_id,
+                                                        by.ruling, session::resolved_of(*verdict));
+  if (effects.killed) payload.set("killed", true);
+  std::vector<std::string> pointers = {"/session_id", "/call_id"};
+  for (std::size_t i = 0; i < verdict->calls.size(); ++i)
+    pointers.push_back("/calls/" + std::to_string(i) + "/call_id");
+  if (auto done = act.append_as(by.actor, session_stream(approval.session_id), kSessionRuled, std::move(payload),
+                                Act::Is::Beside, {pointers.begin(), pointers.end()});
+      !done)
+    return done;
+  // What shared the fate of a call that did not pass cannot be approved any more; and what was and did not pass is not spent.
+  for (std::size_t i = 0; i < verdict->calls.size(); ++i) {
+    if (verdict->calls[i].verdict != session::Verdict::Block) continue;
+    const bool own = verdict->call_ids[i] == approval.call_id;
+    if (own && !yes) continue;
+    auto other = approval_of(act, approval_id_of(approval.session_id, verdict->call_ids[i]));
+    if (!other) return tl::make_unexpected(other.error());
+    if (!*other || ((*other)->state != ApprovalState::Pending && (*other)->state != ApprovalState::Approved)) continue;
+    if (auto done = move_approval(act, node_actor(), **other, ApprovalState::Cancelled,
+                                  own ? "it did not pass when it was judged again" : "its response was rejected");
+        !done)
+      return done;
+  }
+  act.answer.body = session::shown(*verdict, effects);
+  if (effects.killed && held.item && !held.lease_stale) {
+    const work::Ruling failed =
+        work::fail(*held.item, *held.leased, "the session was ended by its circuit breaker", act.now);
+    for (const work::Event& event : failed.events)
+      if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
+    return {};
+  }
+  return unpark(act, held, std::string(name_of(to)) + ": " + approval.id);
+}
+
+Result<bool> settle_approval(Act& act, const std::string& approval_id) {
+  auto found = approval_of(act, approval_id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found || (*found)->deadline() == INT64_MAX || due_at(act, **found) > act.now) return false;
+  const Approval& approval = **found;
+  if (approval.state == ApprovalState::Pending) {
+    const RuledBy by{node_actor(), session::Ruling::TimedOut, {}, Act::Is::Beside};
+    auto done = approval.kind == "call" ? rule_on_call(act, approval, by) : rule_on_content(act, approval, by);
+    if (!done) return tl::make_unexpected(done.error());
+    return true;
+  }
+  // Approved, and nobody began the call in time.
+  if (auto done = move_approval(act, node_actor(), approval, ApprovalState::Lapsed, ""); !done)
+    return tl::make_unexpected(done.error());
+  if (approval.kind != "call") return true;
+  auto held = act.governed(approval.session_id);
+  if (!held) return tl::make_unexpected(held.error());
+  if (!*held) return true;
+  const session::OpenCall* call = (*held)->session.state.find(approval.call_id);
+  if (call == nullptr || call->state != session::CallState::Pending) return true;
+  Value payload = session_payload(act, approval.session_id);
+  payload.set("call_id", approval.call_id);
+  payload.set("verdict", "block");
+  payload.set("failures", failures_value({{report(Code::checkpoint_timeout, {}), {}}}));
+  payload.set("lapsed", true);
+  if (auto done = act.append_as(node_actor(), session_stream(approval.session_id), kCallStarted, std::move(payload),
+                                Act::Is::Beside, {"/session_id", "/call_id"});
+      !done)
+    return tl::make_unexpected(done.error());
+  return true;
+}
+
+void UseCases::decide_approval(const Mutation& by, ApprovalDecision decision, Answered done) {
+  inside_->run(
+      by,
+      [decision = std::move(decision)](Act& act) -> Result<void> {
+        if (!work::is_work_id(decision.approval_id))
+          return act.refuse(report(Code::APPROVAL_UNKNOWN, {}, {{"id", decision.approval_id}})), Result<void>();
+        auto found = approval_of(act, decision.approval_id);
+        if (!found) return tl::make_unexpected(found.error());
+        if (!*found)
+          return act.refuse(report(Code::APPROVAL_UNKNOWN, {}, {{"id", decision.approval_id}})), Result<void>();
+        Approval& approval = **found;
+        if (approval.state != ApprovalState::Pending || due_at(act, approval) <= act.now)
+          return act.refuse(report(Code::APPROVAL_CLOSED, {},
+                                   {{"state", approval.state == ApprovalState::Pending ? std::string_view("expired")
+                                                                                       : name_of(approval.state)}})),
+                 Result<void>();
+        if (decision.digest != approval.digest) return act.refuse(report(Code::APPROVAL_DIGEST, {})), Result<void>();
+        if (act.caller().actor.id == approval.requested_by)
+          return act.refuse(report(Code::APPROVAL_OWN, {})), Result<void>();
+        const RuledBy ruled{ledger_actor(act.caller().actor),
+                            decision.approve ? session::Ruling::Approved : session::Ruling::Denied, decision.note,
+                            Act::Is::Main};
+        const std::string id = approval.id;
+        auto done = approval.kind == "call" ? rule_on_call(act, std::move(approval), ruled)
+                                            : rule_on_content(act, approval, ruled);
+        if (!done || act.refused()) return done;
+        auto now = approval_of(act, id);
+        if (!now) return tl::make_unexpected(now.error());
+        act.answer.body.set("approval", (*now)->to_json());
+        return {};
+      },
+      std::move(done));
+}
+
+Result<Value> UseCases::list_approvals(std::string_view state, std::size_t limit) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  Value approvals = Value::array();
+  std::optional<Failure> problem;
+  store::Query query{.table = tables::kApprovals, .limit = limit};
+  if (!state.empty()) {
+    query.index = &tables::kApprovalsByState;
+    query.equal = {std::string(state)};
+  }
+  auto found = (*reader)->find(query, [&](const store::Row& row) {
+    const auto approval = read_approval(row);
+    if (!approval) problem = approval.error();
+    else approvals.push(approval->to_json());
+    return approval.has_value();
+  });
+  if (!found) return tl::make_unexpected(found.error());
+  if (problem) return tl::make_unexpected(*problem);
+  Value out = Value::object();
+  out.set("approvals", std::move(approvals));
+  return out;
+}
+
+Result<std::optional<Value>> UseCases::show_approval(std::string_view id) {
+  if (!work::is_work_id(id)) return std::nullopt;
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto row = (*reader)->get(tables::kApprovals, {std::string(id)});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::nullopt;
+  const auto approval = read_approval(**row);
+  if (!approval) return tl::make_unexpected(approval.error());
+  Value out = Value::object();
+  out.set("approval", approval->to_json());
+  return std::optional(std::move(out));
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,943 @@
+// SPDX-License-Identifier: Apache-2.0
+// Governed sessions: opened under a pack, their calls judged, begun and settled. Each decision is recorded, with what it was made
+// from, before anything happens.
+#include "runtime/use_cases/govern.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/ids.h"
+#include "base/limits.h"
+#include "json/canonical.h"
+#include "json/parse.h"
+#include "ledger/blob.h"
+#include "runtime/packs.h"
+#include "runtime/session_events.h"
+#include "runtime/work_events.h"
+#include "session/door.h"
+#include "session/shown.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+namespace tables = store::tables;
+using json::Value;
+using session::kNone;
+
+constexpr std::string_view kDefaultRole = "agent";
+
+// A body that was parsed once, for every run of the use case.
+struct Question {
+  json::Document document;
+  json::Node root() const { return document.root(); }
+};
+
+// Null when it is none; `refused` says why.
+std::shared_ptr<const Question> read_question(std::string text, std::size_t bytes_max,
+                                              std::vector<Diagnostic>& refused) {
+  auto document =
+      json::parse_owned(std::move(text), {.bytes_max = bytes_max, .depth_max = limits::kCallArgumentsDepthMax + 8});
+  if (document && document->root().is_object()) return std::make_shared<const Question>(Question{std::move(*document)});
+  refused = {
+      report(Code::SESSION_OPTIONS, {},
+             {{"problem", document ? "the body is no object" : "the body is not JSON: " + document.error().what}})};
+  return nullptr;
+}
+
+// What identifies things in an entry looks random and is no secret.
+std::vector<std::string> id_pointers(const Value& payload) {
+  std::vector<std::string> out = {"/session_id", "/call_id",  "/arguments_sha256", "/approval_id",
+                                  "/pack",       "/token_id", "/agent_id"};
+  if (const Value* calls = payload.find("calls"))
+    for (std::size_t i = 0; i < calls->elements().size(); ++i)
+      for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id"})
+        out.push_back("/calls/" + std::to_string(i) + member);
+  return out;
+}
+
+Result<void> append_ids_exempt(Act& act, const ledger::Actor& actor, std::string stream, std::string_view type,
+                               Value payload, Act::Is is) {
+  const std::vector<std::string> pointers = id_pointers(payload);
+  return act.append_as(actor, std::move(stream), type, std::move(payload), is, {pointers.begin(), pointers.end()});
+}
+
+Result<void> append_session(Act& act, const std::string& session_id, std::string_view type, Value payload,
+                            Act::Is is = Act::Is::Main) {
+  return append_ids_exempt(act, ledger_actor(act.caller().actor), session_stream(session_id), type, std::move(payload),
+                           is);
+}
+
+}  // namespace
+
+std::string approval_id_of(std::string_view session_id, std::string_view call_id) {
+  return "apr_" + short_hash(std::string(session_id) + "\n" + std::string(call_id));
+}
+
+std::vector<Read> reads_of_governed(const std::string& session_id) {
+  if (!work::is_work_id(session_id)) return {};
+  return {{&tables::kSessionStates, {session_id}}, {&tables::kSessions, {session_id}, &tables::kWorkItems, 1}};
+}
+
+Value session_payload(const Act& act, std::string_view session_id) {
+  Value out = Value::object();
+  out.set("session_id", session_id);
+  out.set("at", format_time(act.now));
+  return out;
+}
+
+// The digest is over what is kept: what a person is shown is what they decide on.
+Result<void> request_approval(Act& act, Approval& approval) {
+  const std::vector<std::string_view> exempt = {"/session", "/arguments_sha256", "/contract"};
+  const auto sealed = ledger::prepare_payload(approval.subject, exempt);
+  if (!sealed) return tl::make_unexpected(sealed.error());
+  for (const ledger::Blob& blob : sealed->blobs)
+    if (auto kept = act.unit.keep(blob); !kept) return kept;
+  approval.digest = sha256_hex(sealed->payload);
+  approval.subject = Value::copy(json::parse(sealed->payload)->root());
+  Value payload = approval.to_json();
+  payload.set("at", format_time(act.now));
+  return act.append(std::string(kApprovalsStream), kApprovalRequested, std::move(payload), Act::Is::Beside,
+                    {"/id", "/session_id", "/call_id", "/digest", "/subject/session", "/subject/arguments_sha256",
+                     "/subject/contract"});
+}
+
+// --- finding it -------------------------------------------------------------------------------------------------------------------
+
+Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id) {
+  Result<std::optional<work::Session>> found;
+  if (work::is_work_id(session_id)) found = session(session_id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return refuse(report(Code::SESSION_UNKNOWN, {}, {{"session", session_id}})), std::nullopt;
+  const Caller& who = caller();
+  const bool by_token = !who.session_id.empty();
+  const bool stands_above = who.actor.kind == work::ActorKind::Operator || who.actor.kind == work::ActorKind::Node;
+  const bool own = by_token ? who.session_id == session_id : stands_above || who.actor.id == (*found)->actor_id;
+  if (!own) return refuse(report(Code::SESSION_NOT_YOURS, {}, {{"session", session_id}})), std::nullopt;
+  Governed out;
+  if (!(*found)->work_id.empty()) {
+    auto there = item((*found)->work_id);
+    if (!there) return tl::make_unexpected(there.error());
+    if (!*there) return failure("reading a session", "its work item is not there");
+    out.item = std::move(**there);
+    if (auto done = settle(*out.item); !done) return tl::make_unexpected(done.error());
+    found = session(session_id);  // settling may have ended it
+    if (!found) return tl::make_unexpected(found.error());
+    out.leased = std::move(**found);
+  }
+  const auto row = unit.get(tables::kSessionStates, {session_id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return refuse(report(Code::SESSION_GOVERNED, {}, {{"problem", "is not held to a pack"}})), std::nullopt;
+  auto rules = rules_in(unit, pack_in(**row));
+  if (!rules) return tl::make_unexpected(rules.error());
+  auto read = read_governed(**row, std::move(*rules));
+  if (!read) return tl::make_unexpected(read.error());
+  out.session = std::move(*read);
+  if (out.leased)
+    out.lease_stale = out.leased->fence != out.session.fence ||
+                      !work::check_lease(*out.item, *out.leased, now, Code::LEASE_STALE).empty();
+  return std::optional(std::move(out));
+}
+
+Result<void> Act::end_governed(const std::string& session_id, session::Standing to, std::string_view because) {
+  const auto row = unit.get(tables::kSessionStates, {session_id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row || text_at(**row, 1) != "open") return {};
+  Value payload = session_payload(*this, session_id);
+  payload.set("to", session::name_of(to));
+  payload.set("because", because);
+  if (auto done = append_ids_exempt(*this, ledger_actor(caller().actor), session_stream(session_id), kSessionEnded,
+                                    std::move(payload), Is::Beside);
+      !done)
+    return done;
+  // Nobody needs to decide any more what cannot happen.
+  std::vector<Approval> waiting;
+  std::optional<Failure> problem;
+  auto found = unit.find({.table = tables::kApprovals, .index = &tables::kApprovalsBySession, .equal = {session_id}},
+                         store::Lock::Wait, [&](const store::Row& one) {
+                           auto approval = read_approval(one);
+                           if (!approval) {
+                             problem = approval.error();
+                             return false;
+                           }
+                           if (approval->state == ApprovalState::Pending || approval->state == ApprovalState::Approved)
+                             waiting.push_back(std::move(*approval));
+                           return true;
+                         });
+  if (!found) return found;
+  if (problem) return tl::make_unexpected(*problem);
+  for (const Approval& approval : waiting)
+    if (auto done = move_approval(*this, node_actor(), approval, ApprovalState::Cancelled, "the session ended"); !done)
+      return done;
+  return {};
+}
+
+// --- opening ----------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+class Opening {
+ public:
+  Opening(Act& act, const OpenSession& asked, const std::string& new_id, const std::string& agent_id,
+          const std::optional<std::map<std::string, std::string>>& environment)
+      : act_(act), asked_(asked), new_id_(new_id), agent_id_(agent_id), environment_(environment) {}
+
+  Result<void> run() {
+    if (auto done = find_session(); !done || act_.refused()) return done;
+    if (auto done = find_pack(); !done || act_.refused()) return done;
+    if (auto done = check(); !done || act_.refused()) return done;
+    return record();
+  }
+
+ private:
+  void refuse(Code code, std::initializer_list<Argument> arguments) { act_.refuse(report(code, {}, arguments)); }
+
+  Result<void> find_session() {
+    role_ = asked_.role.empty() ? std::string(kDefaultRole) : asked_.role;
+    if (asked_.session_id.empty()) {
+      if (!act_.caller().session_id.empty())
+        refuse(Code::SESSION_OPTIONS, {{"problem", "a session cannot open another one: name it in `session_id`"}});
+      return {};
+    }
+    auto held = act_.holding(asked_.session_id);
+    if (!held) return tl::make_unexpected(held.error());
+    if (!*held) return {};
+    if (auto stale = work::check_lease((*held)->item, (*held)->session, act_.now, Code::LEASE_STALE); !stale.empty())
+      return act_.refuse(std::move(stale)), Result<void>();
+    const auto row = act_.unit.get(tables::kSessionStates, {asked_.session_id});
+    if (!row) return tl::make_unexpected(row.error());
+    if (*row) return refuse(Code::SESSION_GOVERNED, {{"problem", "is held to a pack already"}}), Result<void>();
+    held_ = std::move(**held);
+    if (asked_.role.empty() && !held_->session.role.empty()) role_ = held_->session.role;
+    return {};
+  }
+
+  Result<void> find_pack() {
+    pack_ = asked_.pack;
+    if (pack_.empty()) {
+      const auto row = act_.unit.get(tables::kPackRoles, {role_});
+      if (!row) return tl::make_unexpected(row.error());
+      if (!*row) return refuse(Code::PACK_UNKNOWN, {{"pack", "of the role " + role_}}), Result<void>();
+      pack_ = text_at(**row, 1);
+    } else if (!is_active(pack_)) {
+      if (problem_) return tl::make_unexpected(*problem_);
+      return refuse(Code::PACK_UNKNOWN, {{"pack", pack_}}), Result<void>();
+    }
+    auto rules = rules_in(act_.unit, pack_);
+    if (!rules) return tl::make_unexpected(rules.error());
+    if (*rules == nullptr) return refuse(Code::PACK_UNKNOWN, {{"pack", pack_}}), Result<void>();
+    rules_ = std::move(*rules);
+    return {};
+  }
+
+  // Some role has it: what was replaced cannot be chosen any more.
+  bool is_active(const std::string& pack) {
+    bool active = false;
+    auto found = act_.unit.find({.table = tables::kPackRoles}, store::Lock::None, [&](const store::Row& row) {
+      active = active || text_at(row, 1) == pack;
+      return !active;
+    });
+    if (!found) problem_ = found.error();
+    return active;
+  }
+
+  Result<void> check() {
+    const contract::Plan& plan = *rules_->plan;
+    const bool is_operator = act_.caller().actor.kind == work::ActorKind::Operator;
+    if (asked_.mode != session::Mode::Enforce && !is_operator)
+      refuse(Code::SESSION_OPTIONS, {{"problem", "only an operator opens a session that enforces nothing"}});
+    else if (asked_.principal && act_.caller().supervised)
+      refuse(Code::SESSION_OPTIONS, {{"problem", "an agent does not say itself who it acts for"}});
+    else if (plan.needs_principal && !asked_.principal) refuse(Code::PRINCIPAL_REQUIRED, {});
+    else
+      for (const std::string& tool : asked_.unwrapped)
+        if (const auto id = plan.find_tool(tool); id && !plan.tools[*id].execution_constraints.empty())
+          refuse(Code::EXECUTION_CONSTRAINT_UNWRAPPED, {{"tool", tool}});
+    for (const std::string& label : asked_.labels)
+      if (!work::is_label(label)) refuse(Code::SESSION_OPTIONS, {{"problem", "`" + label + "` is no label"}});
+    return {};
+  }
+
+  Result<void> record() {
+    const contract::Plan& plan = *rules_->plan;
+    const KeyedHiding hiding(act_.engine.ledger.redaction_key());
+    const std::string id = held_ ? held_->session.id : new_id_;
+    std::vector<std::string> labels = asked_.labels;
+    Value payload = session_payload(act_, id);
+    payload.set("pack", pack_);
+    payload.set("role", role_);
+    const Caller& who = act_.caller();
+    payload.set("actor_id", held_ ? held_->session.actor_id : who.actor.id);
+    payload.set("actor_kind", agent_exit::actor_kind_name(held_ ? held_->session.actor_kind : who.actor.kind));
+    payload.set("agent_id", held_ ? held_->session.agent_id : agent_id_);
+    if (held_) {
+      payload.set("work_id", held_->item.id);
+      payload.set("fence", held_->session.fence);
+      labels.insert(labels.end(), held_->item.labels.begin(), held_->item.labels.end());
+      if (held_->item.totals.calls != 0) payload.set("calls_before", held_->item.totals.calls);
+      if (held_->item.totals.cost != json::Decimal())
+        payload.set("cost_before", Value::number(held_->item.totals.cost.text()));
+    } else if (!who.token_id.empty()) {
+      payload.set("token_id", who.token_id);
+    }
+    std::ranges::sort(labels);
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    payload.set("labels", texts_value(labels));
+    payload.set("mode", session::name_of(asked_.mode));
+    payload.set("gate", session::name_of(asked_.gate));
+    if (auto done = record_principal(payload); !done || act_.refused()) return done;
+    Value environment = Value::object();
+    const auto facts = session::environment_facts(plan, variables_of(plan), &hiding);
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      if (!facts[i].empty()) environment.set(plan.environment[i], Value::copy(json::parse(facts[i])->root()));
+    payload.set("environment", std::move(environment));
+    if (auto done = append_session(act_, id, kSessionOpened, std::move(payload)); !done) return done;
+    // What the session begins with, its item has too.
+    if (held_)
+      for (const work::Event& event : work::add_labels(held_->item, labels, act_.now).events)
+        if (auto labelled = act_.record(event, held_->item, Act::Is::Beside); !labelled) return labelled;
+    tell(id);
+    return {};
+  }
+
+  std::map<std::string, std::string> variables_of(const contract::Plan& plan) const {
+    if (environment_) return *environment_;
+    std::map<std::string, std::string> out;
+    for (const std::string& name : plan.environment)
+      if (const char* value = std::getenv(name.c_str())) out.emplace(name, value);
+    return out;
+  }
+
+  // The principal itself lies beside the ledger, where it can be erased; what follows from it is recorded.
+  Result<void> record_principal(Value& payload) {
+    std::optional<json::Document> principal;
+    if (asked_.principal) {
+      std::string text;
+      if (!json::append_canonical(text, *asked_.principal, json::Numbers::Exact) ||
+          text.size() > limits::kPrincipalBytesMax)
+        return refuse(Code::SESSION_OPTIONS, {{"problem", "the principal is too large"}}), Result<void>();
+      payload.set("principal_sha256",
+                  Value::copy(json::parse(KeyedHiding(act_.engine.ledger.redaction_key()).keyed(text))->root())
+                      .find("keyed_hash")
+                      ->string());
+      const ledger::Blob blob = ledger::encrypted_blob(text, act_.engine.random);
+      if (auto kept = act_.unit.keep(blob); !kept) return kept;
+      payload.set("principal", ledger::blob_reference(blob.sha256, blob.bytes.size()));
+      principal.emplace(std::move(*json::parse_owned(std::move(text))));
+    }
+    Value denied = Value::array();
+    for (const session::ToolId id :
+         session::denied_by_policy(*rules_->plan, principal ? principal->root() : json::Node()))
+      denied.push(rules_->tool(id).name);
+    payload.set("denied", std::move(denied));
+    return {};
+  }
+
+  void tell(const std::string& id) {
+    Value session = Value::object();
+    session.set("id", id);
+    session.set("pack", pack_);
+    session.set("role", role_);
+    session.set("mode", session::name_of(asked_.mode));
+    session.set("gate", session::name_of(asked_.gate));
+    act_.answer.created = true;
+    act_.answer.body.set("session", std::move(session));
+    if (held_) return;
+    const Engine& engine = act_.engine;
+    act_.dress_with([&engine](Answer& answer) {
+      Value* told = answer.body.find("session");
+      told->set("token", engine.session_token(told->find("id")->string()));
+    });
+  }
+
+  Act& act_;
+  const OpenSession& asked_;
+  const std::string &new_id_, &agent_id_;
+  const std::optional<std::map<std::string, std::string>>& environment_;
+  std::optional<Act::Holding> held_;
+  std::string role_, pack_;
+  std::shared_ptr<const session::Rules> rules_;
+  std::optional<Failure> problem_;
+};
+
+}  // namespace
+
+void UseCases::use_environment(std::map<std::string, std::string> variables) {
+  inside_->environment = std::move(variables);
+}
+
+void UseCases::open_session(const Mutation& by, OpenSession asked, Answered done) {
+  std::vector<Read> reads = reads_of_governed(asked.session_id);
+  Inside& inside = *inside_;
+  inside.run(
+      by,
+      [&inside, asked = std::move(asked), id = mint_id("ses_", inside.random), agent_id = mint_id("a", inside.random)](
+          Act& act) { return Opening(act, asked, id, agent_id, inside.environment).run(); },
+      std::move(done),
+      {.finish_replay = [&inside](store::Reader&, Answer& answer) -> Result<void> {
+         Value* session = answer.body.find("session");
+         const Value* id = session == nullptr ? nullptr : session->find("id");
+         if (id != nullptr) session->set("token", inside.session_token(id->string()));
+         return {};
+       },
+       .reads = std::move(reads)});
+}
+
+// --- a response -------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The proposal of a question, with an id for every call.
+struct Asking {
+  std::shared_ptr<const Question> question;
+  session::ReadProposal read;
+  bool starts = false;
+  bool is_nameless = false;  // one call, without an id: it may be one that was approved
+};
+
+class Govern {
+ public:
+  Govern(Act& act, const std::string& session_id, const Asking& asking)
+      : act_(act), id_(session_id), asking_(asking), hiding_(act.engine.ledger.redaction_key()) {}
+
+  Result<void> run() {
+    auto found = act_.governed(id_);
+    if (!found) return tl::make_unexpected(found.error());
+    if (!*found) return {};
+    held_ = std::move(**found);
+    session::State& state = held_.session.state;
+    const session::Rules& rules = *held_.session.rules;
+    session::Proposal proposal = asking_.read.proposal;
+    for (const session::Proposed& call : proposal.calls)
+      if (state.find(call.id) != nullptr)
+        return act_.refuse(report(Code::CALL_DUPLICATE, {}, {{"id", call.id}})), Result<void>();
+    if (state.open.size() + proposal.calls.size() > limits::kOpenCallsMax)
+      return act_.refuse(report(Code::SESSION_OPTIONS, {}, {{"problem", "too many calls are not settled"}})),
+             Result<void>();
+    if (resume(proposal)) return {};
+    proposal.lease_stale = held_.lease_stale;
+    if (auto done = count_approvals(rules, proposal); !done) return done;
+    const session::StepVerdict verdict = session::decide(rules, state, proposal, &hiding_);
+    if (verdict.calls.size() == 1 && !verdict.calls[0].joins.empty()) return join(proposal, verdict);
+
+    std::vector<std::string> approvals;
+    for (const session::Proposed& call : proposal.calls) approvals.push_back(approval_id_of(id_, call.id));
+    Value payload = step_value(rules, proposal, verdict, approvals, hiding_);
+    const session::Effects effects = session::take_step(rules, state, session::step_of(proposal, verdict));
+    Value whole = session_payload(act_, id_);
+    for (auto& [name, value] : payload.members()) whole.set(name, std::move(value));
+    if (effects.killed) whole.set("killed", true);
+    if (auto done = append_session(act_, id_, kSessionStep, std::move(whole)); !done) return done;
+
+    Value body = session::shown(proposal, verdict, effects);
+    if (state.mode == session::Mode::Enforce)
+      if (auto done = ask(proposal, verdict, approvals, body); !done) return done;
+    if (asking_.starts)
+      if (auto done = start_allowed(proposal, verdict, body); !done) return done;
+    if (effects.killed)
+      if (auto done = end_with_breaker(); !done) return done;
+    if (!effects.killed)
+      if (auto done = extend_lease(); !done) return done;
+    act_.answer.body = std::move(body);
+    return {};
+  }
+
+ private:
+  // The call that a person approved is proposed again, which is how a client without ids goes on with it.
+  bool resume(const session::Proposal& proposal) {
+    if (!asking_.is_nameless || !proposal.calls[0].arguments.root()) return false;
+    for (const session::OpenCall& call : held_.session.state.open) {
+      if (!call.approved || call.state != session::CallState::Pending || call.digest != proposal.calls[0].digest ||
+          call.tool == kNone || held_.session.rules->tool(call.tool).name != proposal.calls[0].tool)
+        continue;
+      Value one = Value::object();
+      one.set("call_id", call.id);
+      one.set("tool", proposal.calls[0].tool);
+      one.set("verdict", "allow");
+      one.set("failures", Value::array());
+      act_.answer.body.set("outcome", "proceed");
+      act_.answer.body.set("calls", Value(Value::Array{std::move(one)}));
+      act_.answer.body.set("diagnostics", Value::array());
+      act_.answer.body.set("session_killed", false);
+      return true;
+    }
+    return false;
+  }
+
+  // How many people may still be asked. Only looked at when somebody could be.
+  Result<void> count_approvals(const session::Rules& rules, session::Proposal& proposal) {
+    const auto asks = [&](const session::Proposed& call) {
+      const auto tool = rules.plan->find_tool(call.tool);
+      if (!tool) return false;
+      const auto& checks = rules.tool(*tool).checks;
+      return std::ranges::find(checks, contract::Check::Checkpoints) != checks.end();
+    };
+    if (held_.session.state.mode != session::Mode::Enforce || std::ranges::none_of(proposal.calls, asks)) return {};
+    std::size_t workspace = 0;
+    auto found = act_.unit.find({.table = tables::kApprovals,
+                                 .index = &tables::kApprovalsByState,
+                                 .equal = {std::string("pending")},
+                                 .limit = limits::kApprovalsPerWorkspaceMax},
+                                store::Lock::None, [&](const store::Row&) {
+                                  ++workspace;
+                                  return true;
+                                });
+    if (!found) return found;
+    const auto own =
+        static_cast<std::size_t>(std::ranges::count_if(held_.session.state.open, [](const session::OpenCall& call) {
+          return call.state == session::CallState::Awaiting && call.asks;
+        }));
+    const std::size_t left = limits::kApprovalsPerSessionMax - std::min(own, limits::kApprovalsPerSessionMax);
+    const std::size_t everywhere =
+        limits::kApprovalsPerWorkspaceMax - std::min(workspace, limits::kApprovalsPerWorkspaceMax);
+    proposal.approvals_left = std::min(left, everywhere);
+    proposal.approvals_scope = everywhere < left ? "workspace" : "session";
+    return {};
+  }
+
+  Result<void> join(const session::Proposal& proposal, const session::StepVerdict& verdict) {
+    Value body = session::shown(proposal, verdict, {});
+    const auto row = act_.unit.get(tables::kApprovals, {approval_id_of(id_, verdict.calls[0].joins)});
+    if (!row) return tl::make_unexpected(row.error());
+    if (*row) {
+      const auto approval = read_approval(**row);
+      if (!approval) return tl::make_unexpected(approval.error());
+      tell_approval(body.find("calls")->elements()[0], *approval);
+    }
+    act_.answer.body = std::move(body);
+    return {};
+  }
+
+  static void tell_approval(Value& call, const Approval& approval) {
+    Value out = Value::object();
+    out.set("id", approval.id);
+    out.set("digest", approval.digest);
+    out.set("expires_at", format_time(approval.expires_at));
+    call.set("approval", std::move(out));
+  }
+
+  Result<void> ask(const session::Proposal& proposal, const session::StepVerdict& verdict,
+                   const std::vector<std::string>& approvals, Value& body) {
+    std::string question;
+    for (std::size_t i = 0; i < verdict.calls.size(); ++i) {
+      const session::CallVerdict& call = verdict.calls[i];
+      if (!call.asked) continue;
+      Approval approval;
+      approval.id = approvals[i];
+      approval.kind = "call";
+      approval.session_id = id_;
+      approval.work_id = held_.session.work_id;
+      approval.call_id = proposal.calls[i].id;
+      approval.tool = proposal.calls[i].tool;
+      approval.subject.set("session", id_);
+      if (!approval.work_id.empty()) approval.subject.set("work", approval.work_id);
+      approval.subject.set("tool", approval.tool);
+      set_arguments(approval.subject, proposal.calls[i].arguments.root());
+      approval.subject.set("arguments_sha256", call.digest);
+      approval.subject.set("contract", held_.session.pack);
+      if (held_.session.fence != 0) approval.subject.set("fence", held_.session.fence);
+      approval.subject.set("labels", texts_value(held_.session.state.labels));
+      approval.context = *session::shown(*call.asked).find("context");
+      approval.risk = contract::name_of(held_.session.rules->tool(call.tool).side_effect);
+      approval.requested_by = held_.session.actor_id;
+      approval.requested_at = act_.now;
+      approval.spend_seconds = call.asked->timeout_seconds;
+      approval.expires_at = act_.now + static_cast<std::int64_t>(call.asked->timeout_seconds.approximate() + 0.999);
+      approval.allow_on_timeout = call.asked->allow_on_timeout;
+      if (auto done = request_approval(act_, approval); !done) return done;
+      tell_approval(body.find("calls")->elements()[i], approval);
+      question += (question.empty() ? "approval " : ", ") + approval.id;
+    }
+    // While a person must act, the lease's clock stands still.
+    if (question.empty() || !held_.item || held_.lease_stale) return {};
+    const work::Ruling parked =
+        work::park(*held_.item, *held_.leased, work::WaitsFor::Approval, question, act_.policy(), act_.now);
+    for (const work::Event& event : parked.events)
+      if (auto done = act_.record(event, *held_.item, Act::Is::Beside); !done) return done;
+    return {};
+  }
+
+  // Nothing stands between the decision and the beginning: both are in one commit.
+  Result<void> start_allowed(const session::Proposal& proposal, const session::StepVerdict& verdict, Value& body) {
+    session::State& state = held_.session.state;
+    for (std::size_t i = 0; i < verdict.calls.size(); ++i) {
+      const session::OpenCall* call = state.find(proposal.calls[i].id);
+      if (call == nullptr || call->state != session::CallState::Pending) continue;
+      const session::StartVerdict started =
+          session::start(*held_.session.rules, state, call->id, {}, {}, held_.lease_stale, &hiding_);
+      Value payload = session_payload(act_, id_);
+      payload.set("call_id", call->id);
+      payload.set("verdict", started.failures.empty() ? "allow" : "block");
+      payload.set("failures", failures_value(started.failures));
+      const std::string call_id = call->id;
+      session::take_start(*held_.session.rules, state,
+                          {call_id, !started.failures.empty(), started.facts, started.digest});
+      if (auto done = append_session(act_, id_, kCallStarted, std::move(payload), Act::Is::Beside); !done) return done;
+      body.find("calls")->elements()[i].set("started", started.failures.empty());
+    }
+    return {};
+  }
+
+  Result<void> end_with_breaker() {
+    if (!held_.item || held_.lease_stale) return {};
+    const work::Ruling failed =
+        work::fail(*held_.item, *held_.leased, "the session was ended by its circuit breaker", act_.now);
+    for (const work::Event& event : failed.events)
+      if (auto done = act_.record(event, *held_.item, Act::Is::Beside); !done) return done;
+    return {};
+  }
+
+  // Whoever works keeps its lease; not at every call, but before half of it is over.
+  Result<void> extend_lease() {
+    if (!held_.item || held_.lease_stale || !held_.item->lease || held_.item->lease->parked_until) return {};
+    const work::Lease& lease = *held_.item->lease;
+    if ((lease.expires_at.nanoseconds - act_.now.nanoseconds) * 2 > lease.ttl) return {};
+    const work::Ruling renewed = work::renew(*held_.item, *held_.leased, 0, act_.policy(), act_.now);
+    for (const work::Event& event : renewed.events)
+      if (auto done = act_.record(event, *held_.item, Act::Is::Beside); !done) return done;
+    return {};
+  }
+
+  Act& act_;
+  const std::string& id_;
+  const Asking& asking_;
+  const KeyedHiding hiding_;
+  Act::Governed held_;
+};
+
+}  // namespace
+
+void UseCases::govern_call(const Mutation& by, std::string session_id, std::string step, Answered done) {
+  std::vector<Diagnostic> refused;
+  auto asking = std::make_shared<Asking>();
+  asking->question = read_question(std::move(step), limits::kCallArgumentsBytesMax * 2, refused);
+  if (asking->question) {
+    asking->read = session::read_proposal(asking->question->root());
+    auto& calls = asking->read.proposal.calls;
+    if (!asking->read.problem.empty())
+      refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", asking->read.problem}})};
+    else if (calls.size() > limits::kStepCallsMax)
+      refused = {report(Code::SESSION_OPTIONS, {},
+                        {{"problem", "there are more than " + std::to_string(limits::kStepCallsMax) + " calls"}})};
+    asking->starts = asking->question->root()["start"].is_true();
+    asking->is_nameless = calls.size() == 1 && calls[0].id.empty();
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      session::Proposed& call = calls[i];
+      if (call.id.size() > limits::kCallIdBytesMax || call.tool.size() > limits::kCallIdBytesMax)
+        refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", "a call's id or tool is too long"}})};
+      for (std::size_t other = 0; other < i; ++other)
+        if (!call.id.empty() && calls[other].id == call.id)
+          refused = {report(Code::CALL_DUPLICATE, {}, {{"id", call.id}})};
+      if (call.id.empty()) call.id = mint_id("call_", inside_->random);
+    }
+  }
+  if (!refused.empty()) return inside_->refuse(by, std::move(refused), done);
+  // Digests are worked out here, on the caller's thread: the writer's has to do with everybody's.
+  auto digests = std::make_shared<std::vector<std::string>>();
+  digests->reserve(asking->read.proposal.calls.size());
+  for (session::Proposed& call : asking->read.proposal.calls) {
+    digests->push_back(call.arguments.root().is_object() ? session::digest_of(call.arguments.root()).value_or("") : "");
+    call.digest = digests->back();
+    if (digests->back().empty() && call.arguments.root().is_object()) {
+      call.arguments = {};
+      call.malformed = "they hold a number beyond all bounds";
+    }
+  }
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(by,
+               [session_id = std::move(session_id), asking, digests](Act& act) {
+                 return Govern(act, session_id, *asking).run();
+               },
+               std::move(done), {.reads = std::move(reads)});
+}
+
+// --- beginning and settling ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The call of a question; refused when there is none that is open.
+const session::OpenCall* open_call(Act& act, const session::State& state, json::Node question) {
+  const std::string id = question["call_id"].is_string() ? std::string(question["call_id"].string()) : std::string();
+  const session::OpenCall* call = state.find(id);
+  if (call == nullptr)
+    act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", "over, or was never proposed"}}));
+  return call;
+}
+
+Result<void> start_one(Act& act, const std::string& session_id, const Question& question) {
+  auto found = act.governed(session_id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return {};
+  Act::Governed& held = **found;
+  session::State& state = held.session.state;
+  const session::OpenCall* call = open_call(act, state, question.root());
+  if (call == nullptr) return {};
+  const KeyedHiding hiding(act.engine.ledger.redaction_key());
+  const json::Node arguments = question.root()["arguments"];
+  const std::string digest = arguments ? session::digest_of(arguments).value_or("") : "";
+  const session::Values values = arguments ? session::Values::of_document(arguments) : session::Values();
+  session::StartVerdict verdict =
+      session::start(*held.session.rules, state, call->id, values, digest, held.lease_stale, &hiding);
+  if (!verdict.is_open)
+    return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
+           Result<void>();
+  const std::string call_id = call->id;
+  const session::ToolId tool = call->tool;
+  // An approval is good for one call, and for a time.
+  std::optional<Approval> approval;
+  if (call->approved) {
+    const auto row = act.unit.get(tables::kApprovals, {approval_id_of(session_id, call_id)});
+    if (!row) return tl::make_unexpected(row.error());
+    if (*row) {
+      auto read = read_approval(**row);
+      if (!read) return tl::make_unexpected(read.error());
+      approval = std::move(*read);
+    }
+    const bool good = approval && approval->state == ApprovalState::Approved &&
+                      (!approval->spend_until || act.now < *approval->spend_until);
+    if (!good && verdict.failures.empty()) verdict.failures.push_back({report(Code::checkpoint_timeout, {}), {}});
+  }
+  Value payload = session_payload(act, session_id);
+  payload.set("call_id", call_id);
+  payload.set("verdict", verdict.failures.empty() ? "allow" : "block");
+  payload.set("failures", failures_value(verdict.failures));
+  if (verdict.facts) {
+    set_arguments(payload, arguments);
+    payload.set("arguments_sha256", digest);
+    if (tool != kNone)
+      payload.set("values", recorded_values(values, held.session.rules->tools[tool].looked_at, hiding));
+  }
+  if (held.lease_stale) payload.set("lease_stale", true);
+  const session::Effects effects = session::take_start(
+      *held.session.rules, state, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest});
+  if (effects.killed) payload.set("killed", true);
+  if (auto done = append_session(act, session_id, kCallStarted, std::move(payload)); !done) return done;
+  if (approval && approval->state == ApprovalState::Approved) {
+    const auto to = verdict.failures.empty() ? ApprovalState::Spent : ApprovalState::Lapsed;
+    if (auto done = move_approval(act, ledger_actor(act.caller().actor), *approval, to, ""); !done) return done;
+  }
+  act.answer.body = session::shown(verdict, effects);
+  act.answer.body.set("call_id", call_id);
+  return {};
+}
+
+Result<void> settle_one(Act& act, const std::string& session_id, const Question& question,
+                        const session::ReadReceipt& receipt) {
+  auto found = act.governed(session_id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return {};
+  Act::Governed& held = **found;
+  session::State& state = held.session.state;
+  const session::OpenCall* call = open_call(act, state, question.root());
+  if (call == nullptr) return {};
+  const KeyedHiding hiding(act.engine.ledger.redaction_key());
+  const session::ToolId tool = call->tool;
+  const session::SettleVerdict verdict =
+      session::settle(*held.session.rules, state, call->id, receipt.receipt, &hiding);
+  if (!verdict.is_open)
+    return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
+           Result<void>();
+  Value payload = session_payload(act, session_id);
+  const Value settled = settled_value(verdict);
+  for (const auto& [name, value] : settled.members()) payload.set(name, value);
+  payload.set("result", question.root()["result"].string());
+  if (!receipt.receipt.ack) payload.set("ack", false);
+  if (const json::Node output = receipt.receipt.output.root()) {
+    Value kept = Value::object();
+    set_arguments(kept, output);
+    if (const Value* inline_output = kept.find("arguments")) payload.set("output", *inline_output);
+    else payload.set("output_text", *kept.find("arguments_text"));
+    if (tool != kNone && (output.is_object() || output.is_array()))
+      payload.set("values",
+                  recorded_values(receipt.receipt.output, held.session.rules->tools[tool].output_paths, hiding));
+  }
+  if (receipt.receipt.kind == session::Receipt::Error || receipt.receipt.kind == session::Receipt::Timeout) {
+    const session::CallError& error = receipt.receipt.error;
+    Value about = Value::object();
+    if (!error.code.empty()) about.set("code", error.code);
+    if (!error.error_class.empty()) about.set("class", error.error_class);
+    if (error.http_status) about.set("http_status", *error.http_status);
+    if (!error.message.empty()) about.set("message", error.message.substr(0, 2000));
+    payload.set("error", std::move(about));
+  }
+  const session::Effects effects = session::take_settlement(*held.session.rules, state, verdict.settled);
+  if (effects.killed) payload.set("killed", true);
+  if (auto done = append_session(act, session_id, kCallSettled, std::move(payload)); !done) return done;
+  if (effects.killed && held.item && !held.lease_stale) {
+    const work::Ruling failed =
+        work::fail(*held.item, *held.leased, "the session was ended by its circuit breaker", act.now);
+    for (const work::Event& event : failed.events)
+      if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
+  }
+  act.answer.body = session::shown(verdict, effects);
+  act.answer.body.set("call_id", verdict.settled.call_id);
+  return {};
+}
+
+}  // namespace
+
+Result<bool> settle_overdue_calls(Act& act, const std::string& session_id) {
+  auto found = act.governed(session_id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return false;
+  Act::Governed& held = **found;
+  std::vector<std::string> overdue;
+  for (const auto& [id, began] : held.session.begun) {
+    const session::OpenCall* call = held.session.state.find(id);
+    if (call == nullptr || call->state != session::CallState::Executing) continue;
+    const std::int64_t skipped = act.engine.timekeeper.skipped_since(began);
+    if (held.session.over_at(*call, began).nanoseconds + skipped <= act.now.nanoseconds) overdue.push_back(id);
+  }
+  for (const std::string& id : overdue) {
+    Value question = Value::object();
+    question.set("call_id", id);
+    question.set("result", "timeout");
+    auto document = json::parse_owned(json::write(question));
+    const Question asked{std::move(*document)};
+    const session::ReadReceipt receipt = session::read_receipt(asked.root());
+    if (auto done = settle_one(act, session_id, asked, receipt); !done) return tl::make_unexpected(done.error());
+    act.answer.refused.clear();
+  }
+  return !overdue.empty();
+}
+
+void UseCases::start_call(const Mutation& by, std::string session_id, std::string start, Answered done) {
+  std::vector<Diagnostic> refused;
+  auto question = read_question(std::move(start), limits::kCallArgumentsBytesMax * 2, refused);
+  if (!question) return inside_->refuse(by, std::move(refused), done);
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(
+      by, [session_id = std::move(session_id), question](Act& act) { return start_one(act, session_id, *question); },
+      std::move(done), {.reads = std::move(reads)});
+}
+
+void UseCases::settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done) {
+  std::vector<Diagnostic> refused;
+  auto question = read_question(std::move(receipt), limits::kCallOutputBytesMax, refused);
+  auto read = std::make_shared<session::ReadReceipt>();
+  if (question) {
+    *read = session::read_receipt(question->root());
+    if (!read->problem.empty()) refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", read->problem}})};
+  }
+  if (!refused.empty()) return inside_->refuse(by, std::move(refused), done);
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(by,
+               [session_id = std::move(session_id), question, read](Act& act) {
+                 return settle_one(act, session_id, *question, *read);
+               },
+               std::move(done), {.reads = std::move(reads)});
+}
+
+// --- the rest -----------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Reads the session and lets `then` record something of it while it is open.
+template <class Then>
+Engine::Body on_governed(std::string session_id, Then then) {
+  return [session_id = std::move(session_id), then = std::move(then)](Act& act) -> Result<void> {
+    auto found = act.governed(session_id);
+    if (!found) return tl::make_unexpected(found.error());
+    if (!*found) return {};
+    if ((*found)->session.state.standing != session::Standing::Open)
+      return act.refuse(
+                 report(Code::SESSION_ENDED, {}, {{"state", session::name_of((*found)->session.state.standing)}})),
+             Result<void>();
+    return then(act, session_id, **found);
+  };
+}
+
+}  // namespace
+
+void UseCases::add_label(const Mutation& by, std::string session_id, std::string label, Answered done) {
+  if (!work::is_label(label))
+    return inside_->refuse(
+        by, {report(Code::SESSION_OPTIONS, {}, {{"problem", "a label has 1 to 64 bytes without blanks"}})}, done);
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(
+      by,
+      on_governed(std::move(session_id),
+                  [label = std::move(label)](Act& act, const std::string& id, Act::Governed& held) -> Result<void> {
+                    if (!held.session.state.has_label(label)) {
+                      if (held.session.state.labels.size() >= limits::kWorkLabelsMax)
+                        return act.refuse(
+                                   report(Code::SESSION_OPTIONS, {}, {{"problem", "there are too many labels"}})),
+                               Result<void>();
+                      Value payload = session_payload(act, id);
+                      payload.set("label", label);
+                      if (auto done = append_session(act, id, kSessionLabelled, std::move(payload)); !done) return done;
+                      session::take_label(held.session.state, label);
+                      if (held.item)
+                        for (const work::Event& event : work::add_labels(*held.item, {label}, act.now).events)
+                          if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
+                    }
+                    act.answer.body.set("labels", texts_value(held.session.state.labels));
+                    return {};
+                  }),
+      std::move(done), {.reads = std::move(reads)});
+}
+
+void UseCases::report_cost(const Mutation& by, std::string session_id, json::Decimal cost, Answered done) {
+  if (cost < json::Decimal())
+    return inside_->refuse(by, {report(Code::SESSION_OPTIONS, {}, {{"problem", "a cost is not below 0"}})}, done);
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(by,
+               on_governed(std::move(session_id),
+                           [cost](Act& act, const std::string& id, Act::Governed& held) -> Result<void> {
+                             Value payload = session_payload(act, id);
+                             payload.set("cost", Value::number(cost.text()));
+                             if (auto done = append_session(act, id, kSessionCost, std::move(payload)); !done)
+                               return done;
+                             act.answer.body.set("cost", Value::number((held.session.state.cost + cost).text()));
+                             return {};
+                           }),
+               std::move(done), {.reads = std::move(reads)});
+}
+
+namespace {
+
+// What ends with the session, as callers are told.
+void tell_end(Act& act, Act::Governed& held, session::Standing to, const std::string& because) {
+  const session::Effects effects = session::take_end(*held.session.rules, held.session.state, to, because);
+  act.answer.body.set("standing", session::name_of(to));
+  act.answer.body.set("cancelled", texts_value(effects.cancelled));
+}
+
+}  // namespace
+
+void UseCases::kill_session(const Mutation& by, std::string session_id, std::string reason, Answered done) {
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(
+      by,
+      on_governed(std::move(session_id),
+                  [reason = std::move(reason)](Act& act, const std::string& id, Act::Governed& held) -> Result<void> {
+                    const std::string because = reason.empty() ? "killed" : "killed: " + reason;
+                    tell_end(act, held, session::Standing::Killed, because);
+                    if (auto ended = act.end_governed(id, session::Standing::Killed, because); !ended) return ended;
+                    if (!held.item || held.lease_stale) return {};
+                    const work::Ruling failed = work::fail(*held.item, *held.leased, because, act.now);
+                    for (const work::Event& event : failed.events)
+                      if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
+                    return {};
+                  }),
+      std::move(done), {.reads = std::move(reads)});
+}
+
+void UseCases::close_session(const Mutation& by, std::string session_id, Answered done) {
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(
+      by,
+      on_governed(std::move(session_id),
+                  [](Act& act, const std::string& id, Act::Governed& held) -> Result<void> {
+                    if (held.item)
+                      return act.refuse(report(
+                                 Code::SESSION_GOVERNED, {},
+                                 {{"problem", "holds a lease: it ends by a handoff, or by giving the item back"}})),
+                             Result<void>();
+                    tell_end(act, held, session::Standing::Closed, "closed");
+                    return act.end_governed(id, session::Standing::Closed, "closed");
+                  }),
+      std::move(done), {.reads = std::move(reads)});
+}
+
+}  // namespace baton::runtime

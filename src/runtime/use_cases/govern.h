@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the use cases of governed sessions: what sessions and approvals have in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/session_record.h"
+#include "runtime/use_cases/inside.h"
+
+namespace baton::runtime {
+
+// An approval is known by the call it is about: asking again is asking for the same.
+std::string approval_id_of(std::string_view session_id, std::string_view call_id);
+
+// Rows that a use case of a governed session will want.
+std::vector<Read> reads_of_governed(const std::string& session_id);
+
+// {session_id, at}
+json::Value session_payload(const Act& act, std::string_view session_id);
+
+// One rule applied to a call that waits, recorded with what it does to the approval, the call and the item. The answer's body is told.
+struct RuledBy {
+  ledger::Actor actor;
+  session::Ruling ruling = session::Ruling::Approved;
+  std::string note = {};
+  Act::Is is = Act::Is::Main;
+};
+Result<void> rule_on_call(Act& act, Approval approval, const RuledBy& by);
+
+// Asks: seals the subject, which gives the digest, and records it.
+Result<void> request_approval(Act& act, Approval& approval);
+
+// The approval goes over into another state.
+Result<void> move_approval(Act& act, const ledger::Actor& actor, const Approval& approval, ApprovalState to,
+                           std::string_view note, std::optional<Time> spend_until = std::nullopt,
+                           Act::Is is = Act::Is::Beside);
+
+// The session as callers are told: docs/reference/sessions.md. Nothing: it is not governed.
+Result<std::optional<json::Value>> shown_governed(store::Reader& reader, const std::string& session_id);
+
+// Calls that were begun and have taken longer than their contracts let them, with nobody saying what became of them: timed out. False:
+// there were none.
+Result<bool> settle_overdue_calls(Act& act, const std::string& session_id);
+
+// What time does to an approval that is due. False: it was not.
+Result<bool> settle_approval(Act& act, const std::string& approval_id);
+
+}  // namespace baton::runtime

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs: an operator makes one usable by its hash, for a role. Its files are recorded, so that what a session was held to is known for
+// ever; never is a pack used because it lies on a disk.
+#include "runtime/packs.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "json/parse.h"
+#include "runtime/session_events.h"
+#include "runtime/use_cases/inside.h"
+#include "secrets/detector.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+namespace tables = store::tables;
+using json::Value;
+
+constexpr std::size_t kPiecesOfPart = 4;  // pieces have 4 KiB: a part fits into an entry however they are escaped
+
+struct Activation {
+  std::string hash, agent, role;
+  std::vector<std::string> pieces;
+};
+
+Result<void> activate(Act& act, const Activation& asked) {
+  // What is there already is not recorded again.
+  const auto known = act.unit.get(tables::kPackParts, {asked.hash, std::int64_t{0}});
+  if (!known) return tl::make_unexpected(known.error());
+  const std::size_t parts = (asked.pieces.size() + kPiecesOfPart - 1) / kPiecesOfPart;
+  if (!*known)
+    for (std::size_t part = 0; part < parts; ++part) {
+      Value payload = Value::object();
+      payload.set("pack", asked.hash);
+      payload.set("part", part);
+      Value texts = Value::array();
+      std::vector<std::string> pointers = {"/pack"};
+      for (std::size_t i = part * kPiecesOfPart; i < std::min(asked.pieces.size(), (part + 1) * kPiecesOfPart); ++i) {
+        pointers.push_back("/texts/" + std::to_string(texts.elements().size()));  // looked through as whole files
+        texts.push(asked.pieces[i]);
+      }
+      payload.set("texts", std::move(texts));
+      payload.set("at", format_time(act.now));
+      if (auto done = act.append(std::string(kPacksStream), kPackPart, std::move(payload), Act::Is::Beside,
+                                 {pointers.begin(), pointers.end()});
+          !done)
+        return done;
+    }
+  Value payload = Value::object();
+  payload.set("pack", asked.hash);
+  payload.set("parts", parts);
+  payload.set("role", asked.role);
+  payload.set("agent", asked.agent);
+  payload.set("at", format_time(act.now));
+  if (auto done = act.append(std::string(kPacksStream), kPackActivated, std::move(payload), Act::Is::Main, {"/pack"});
+      !done)
+    return done;
+  act.answer.body.set("pack", asked.hash);
+  act.answer.body.set("agent", asked.agent);
+  act.answer.body.set("role", asked.role);
+  act.answer.created = !*known;
+  return {};
+}
+
+std::optional<std::string> file_with_secret(const contract::PackSource& pack) {
+  std::vector<const contract::SourceFile*> files;
+  for (const contract::SourceFile& file : pack.contracts) files.push_back(&file);
+  if (pack.session) files.push_back(&*pack.session);
+  if (pack.tools) files.push_back(&*pack.tools);
+  for (const contract::SourceFile* file : files)
+    if (!secrets::find(file->text).empty()) return file->name;
+  for (const auto& [name, text] : pack.golden)
+    if (!secrets::find(text).empty()) return name;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std::string role, std::string expected,
+                             Answered done) {
+  const auto refuse = [&](Code code, std::initializer_list<Argument> arguments) {
+    inside_->refuse(by, {report(code, {}, arguments)}, done);
+  };
+  if (const auto file = file_with_secret(pack)) return refuse(Code::PACK_SECRET, {{"file", *file}});
+  const contract::Compiled compiled = contract::compile(pack);
+  if (!compiled.plan) {
+    std::string problem;
+    for (const contract::Finding& finding : compiled.findings)
+      if (finding.diagnostic.severity == Severity::Error && problem.empty())
+        problem =
+            std::string(info(finding.diagnostic.code).name) + " in " + finding.file + ": " + finding.diagnostic.message;
+    return refuse(Code::PACK_INVALID, {{"problem", problem}});
+  }
+  if (!expected.empty() && expected != compiled.plan->hash)
+    return refuse(Code::PACK_ACTIVE,
+                  {{"hash", expected}, {"problem", "not what the files say: that is " + compiled.plan->hash}});
+  Activation asked{compiled.plan->hash, compiled.plan->agent, role.empty() ? "agent" : std::move(role),
+                   pack_pieces(pack_text(pack))};
+  if (!work::is_work_id(asked.role)) return refuse(Code::SESSION_OPTIONS, {{"problem", "the role's name is none"}});
+  std::size_t bytes = 0;
+  for (const std::string& piece : asked.pieces) bytes += piece.size();
+  if (bytes > limits::kPackSourceBytesMax)
+    return refuse(Code::PACK_INVALID,
+                  {{"problem", "its files have more than " + std::to_string(limits::kPackSourceBytesMax) + " bytes"}});
+  inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));
+}
+
+Result<Value> UseCases::list_packs() {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  Value packs = Value::array();
+  auto found = (*reader)->find({.table = tables::kPackRoles}, [&](const store::Row& row) {
+    Value one = Value::object();
+    one.set("role", text_at(row, 0));
+    one.set("pack", text_at(row, 1));
+    if (const auto content = json::parse(text_at(row, 2)))
+      for (const json::Member member : content->root().members()) one.set(member.name(), Value::copy(member.value));
+    packs.push(std::move(one));
+    return true;
+  });
+  if (!found) return tl::make_unexpected(found.error());
+  Value out = Value::object();
+  out.set("packs", std::move(packs));
+  return out;
+}
+
+}  // namespace baton::runtime

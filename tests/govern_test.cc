@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Governed sessions through the use cases of a node, on every store: each scenario with a `run` body, and what only a node has: a
+// lease, approvals by people, calls that many make at once, entries that can be checked.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "node_door.h"
+
+namespace baton::runtime {
+namespace {
+
+contract::SourceFile read_file(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return {path.filename().string(), text.str(), path.extension() == ".json"};
+}
+
+std::vector<std::filesystem::path> scenarios() {
+  std::vector<std::filesystem::path> out;
+  for (const char* folder : {"/vectors/scenarios", "/scenarios"}) {
+    const std::filesystem::path in = std::string(BATON_TESTS_DIR) + folder;
+    if (!std::filesystem::exists(in)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(in)) {
+      const contract::SourceFile file = read_file(entry.path());
+      if (file.text.find("\nrun:") != std::string::npos) out.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+contract::PackSource pack_of(const std::string& session, const std::string& contracts) {
+  const contract::SourceFile file{"a.yaml",
+                                  "scenario: a\nsession: " + session + "\ncontracts: " + contracts + "\nrun: []\n"};
+  const contract::CompiledScenario compiled = contract::compile_scenario(file, "");
+  EXPECT_TRUE(compiled.plan) << (compiled.findings.empty() ? "" : compiled.findings[0].diagnostic.message);
+  return compiled.source.pack;
+}
+
+class Governed : public ::testing::TestWithParam<store::Backend> {
+ protected:
+  Governed() : fixture_(GetParam()) {}
+
+  std::string activate(const contract::PackSource& pack, const std::string& role = "agent") {
+    const auto answer =
+        ask([&](Answered done) { fixture_.cases().activate_pack(as_operator(), pack, role, "", std::move(done)); });
+    EXPECT_EQ(outcome(answer), "taken");
+    return text_at(answer, "/pack");
+  }
+  std::string open(const Mutation& by, OpenSession asked = {}) {
+    const auto answer = ask([&](Answered done) { fixture_.cases().open_session(by, asked, std::move(done)); });
+    EXPECT_EQ(outcome(answer), "taken");
+    return text_at(answer, "/session/id");
+  }
+  Result<Answer> propose(const std::string& id, const std::string& step) {
+    return ask(
+        [&](Answered done) { fixture_.cases().govern_call(in_session(as("alice"), id), id, step, std::move(done)); });
+  }
+  Result<Answer> start(const std::string& id, const std::string& body) {
+    return ask(
+        [&](Answered done) { fixture_.cases().start_call(in_session(as("alice"), id), id, body, std::move(done)); });
+  }
+  Result<Answer> settle(const std::string& id, const std::string& body) {
+    return ask(
+        [&](Answered done) { fixture_.cases().settle_call(in_session(as("alice"), id), id, body, std::move(done)); });
+  }
+  Result<Answer> decide(const std::string& approval, bool yes, std::string digest = {},
+                        const Mutation& by = as_operator()) {
+    if (digest.empty()) {
+      const auto shown = fixture_.cases().show_approval(approval);
+      EXPECT_TRUE(shown && *shown);
+      if (shown && *shown) digest = text_at(**shown, "/approval/digest");
+    }
+    return ask([&](Answered done) { fixture_.cases().decide_approval(by, {approval, yes, digest}, std::move(done)); });
+  }
+  json::Value view(const std::string& id) {
+    const auto shown = fixture_.cases().show_session(id);
+    EXPECT_TRUE(shown && *shown && (*shown)->find("governed") != nullptr);
+    return shown && *shown ? *(*shown)->find("governed") : json::Value::object();
+  }
+  std::string approval_state(const std::string& id) {
+    const auto shown = fixture_.cases().show_approval(id);
+    return shown && *shown ? text_at(**shown, "/approval/state") : "none";
+  }
+
+  CasesFixture fixture_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Governed, ::testing::ValuesIn(store::backends()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Governed, scenarios_are_decided_as_by_the_engine_alone) {
+  const auto files = scenarios();
+  ASSERT_GE(files.size(), 30u);
+  for (const auto& path : files) {
+    const contract::SourceFile file = read_file(path);
+    if (!fixture_.has_our_clock() && file.text.find("timeout: ") != std::string::npos &&
+        (file.text.find("{timeout: ") != std::string::npos))
+      continue;  // a server's clock cannot be turned: these run on the other stores
+    const auto report = session::judge_run(file, path.stem().string(), [&](const session::ScenarioSession& opened) {
+      return std::unique_ptr<session::Door>(std::make_unique<NodeDoor>(fixture_, opened));
+    });
+    EXPECT_TRUE(report.is_readable()) << path;
+    for (const contract::Judged& entry : report.entries)
+      EXPECT_TRUE(entry.passed) << path.stem() << " entry " << entry.number << "\n  expected: " << entry.expected
+                                << "\n  got: " << entry.got;
+  }
+  fixture_.expect_whole();
+}
+
+constexpr const char* kCapped =
+    "{risk_defaults: {financial: allow}, session_limits: {max_tool_calls: 20}, aggregates: [{name: total, metric: sum, "
+    "tool: pay, path: $.n, lte: 10, reason: ten}]}";
+
+TEST_P(Governed, parallel_calls_cannot_overshoot_a_total_or_a_limit) {
+  activate(
+      pack_of(kCapped,
+              "[{tool: pay, side_effect: financial, argument_value_invariants: [{path: $.n, gte: 0}]}, {tool: look}]"));
+  const std::string id = open(as("alice"));
+  std::atomic<int> paid = 0, looked = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 32; ++i)
+      threads.emplace_back([&, i] {
+        const auto pay = propose(id, R"({"calls":[{"tool":"pay","arguments":{"n":1,"i":)" + std::to_string(i) + "}}]}");
+        if (text_at(pay, "/calls/0/verdict") == "allow") ++paid;
+        const auto look = propose(id, R"({"calls":[{"tool":"look","arguments":{"i":)" + std::to_string(i) + "}}]}");
+        if (text_at(look, "/calls/0/verdict") == "allow") ++looked;
+      });
+  }
+  EXPECT_EQ(paid, 10);
+  EXPECT_EQ(paid + looked, 20);
+  EXPECT_EQ(text_at(view(id), "/counters/tool_calls"), "20");
+  fixture_.expect_whole();
+}
+
+constexpr const char* kAsked =
+    "[{tool: wire, side_effect: financial, checkpoint: {when: always, timeout_seconds: 60, context: [{path: $.to, "
+    "label: To}]}}, {tool: look}]";
+
+TEST_P(Governed, an_approval_is_for_one_call_by_somebody_else_on_what_was_shown) {
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  const std::string id = open(as("alice"));
+  const auto asked = propose(id, R"({"calls":[{"call_id":"w1","tool":"wire","arguments":{"to":"bob","n":5}}]})");
+  EXPECT_EQ(text_at(asked, "/calls/0/verdict"), "checkpoint");
+  const std::string approval = text_at(asked, "/calls/0/approval/id");
+  EXPECT_EQ(text_at(asked, "/outcome"), "held");
+  // The same call again is the same question; another one waits.
+  EXPECT_EQ(
+      text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":5.0,"to":"bob"}}]})"), "/calls/0/approval/id"),
+      approval);
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"look","arguments":{}}]})"), "/calls/0/reason"), "session_paused");
+  EXPECT_EQ(outcome(start(id, R"({"call_id":"w1"})")), "call_not_open");
+
+  EXPECT_EQ(outcome(decide(approval, true, std::string(64, '0'))), "APPROVAL_DIGEST");
+  EXPECT_EQ(outcome(decide(approval, true, {}, as("alice", work::ActorKind::Operator))), "APPROVAL_OWN");
+  EXPECT_EQ(outcome(decide("apr_none", true, "x")), "APPROVAL_UNKNOWN");
+  const auto yes = decide(approval, true);
+  EXPECT_EQ(outcome(yes), "taken");
+  EXPECT_EQ(text_at(yes, "/calls/0/verdict"), "allow");
+  EXPECT_EQ(outcome(decide(approval, true)), "APPROVAL_CLOSED");
+  EXPECT_EQ(approval_state(approval), "approved");
+
+  // A client without ids goes on with the call that was approved.
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"to":"bob","n":5}}]})"), "/calls/0/call_id"),
+            "w1");
+  std::atomic<int> begun = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 32; ++i)
+      threads.emplace_back([&] {
+        if (text_at(start(id, R"({"call_id":"w1"})"), "/verdict") == "allow") ++begun;
+      });
+  }
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(approval_state(approval), "spent");
+  EXPECT_EQ(text_at(settle(id, R"({"call_id":"w1","result":"ok","output":{"id":1}})"), "/state"), "committed");
+  EXPECT_EQ(outcome(settle(id, R"({"call_id":"w1","result":"ok","output":{"id":1}})")), "call_not_open");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, what_was_approved_for_one_thing_does_not_begin_another) {
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  const std::string id = open(as("alice"));
+  const auto asked = propose(id, R"({"calls":[{"call_id":"w1","tool":"wire","arguments":{"n":5}}]})");
+  decide(text_at(asked, "/calls/0/approval/id"), true);
+  const auto begun = start(id, R"({"call_id":"w1","arguments":{"n":500}})");
+  EXPECT_EQ(text_at(begun, "/reason"), "approval_mismatch");
+  EXPECT_EQ(approval_state(text_at(asked, "/calls/0/approval/id")), "lapsed");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, at_most_three_approvals_of_a_session_wait) {
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  OpenSession asked;
+  asked.gate = session::Gate::StripPartial;
+  const std::string id = open(as("alice"), asked);
+  const auto step = propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":1}},{"tool":"wire","arguments":{"n":2}},)"
+                                R"({"tool":"wire","arguments":{"n":3}},{"tool":"wire","arguments":{"n":4}}]})");
+  EXPECT_EQ(text_at(step, "/calls/2/verdict"), "checkpoint");
+  EXPECT_EQ(text_at(step, "/calls/3/reason"), "approval_queue_full");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, at_most_twenty_approvals_of_a_workspace_wait) {
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  std::string reason;
+  for (int i = 0; i < 21; ++i) {
+    const std::string id = open(as("alice"));
+    const auto step = propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":1}}]})");
+    EXPECT_EQ(text_at(step, "/calls/0/verdict"), i < 20 ? "checkpoint" : "block") << i;
+    reason = text_at(step, "/calls/0/reason");
+  }
+  EXPECT_EQ(reason, "approval_queue_full");
+}
+
+TEST_P(Governed, nobody_decides_in_time_and_nobody_begins_in_time) {
+  if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  const std::string id = open(as("alice"));
+  const auto first = propose(id, R"({"calls":[{"call_id":"w1","tool":"wire","arguments":{"n":1}}]})");
+  fixture_.clock_.advance(61 * kNanosecondsPerSecond);
+  EXPECT_EQ(outcome(decide(text_at(first, "/calls/0/approval/id"), true)), "APPROVAL_CLOSED");
+  fixture_.sweep();
+  EXPECT_EQ(approval_state(text_at(first, "/calls/0/approval/id")), "expired");
+  EXPECT_EQ(text_at(view(id), "/paused"), "false");
+  const auto second = propose(id, R"({"calls":[{"call_id":"w2","tool":"wire","arguments":{"n":2}}]})");
+  EXPECT_EQ(outcome(decide(text_at(second, "/calls/0/approval/id"), true)), "taken");
+  fixture_.clock_.advance(61 * kNanosecondsPerSecond);
+  fixture_.sweep();
+  EXPECT_EQ(approval_state(text_at(second, "/calls/0/approval/id")), "lapsed");
+  EXPECT_EQ(outcome(start(id, R"({"call_id":"w2"})")), "call_not_open");
+  EXPECT_EQ(text_at(view(id), "/counters/tool_calls"), "0");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, a_call_nobody_tells_of_again_is_unknown_and_counts_against_the_agent) {
+  if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  activate(pack_of(kCapped,
+                   "[{tool: pay, side_effect: financial, timeouts: {total_ms: 1000}, argument_value_invariants: "
+                   "[{path: $.n, gte: 0}]}]"));
+  const std::string id = open(as("alice"));
+  const auto paid = propose(id, R"({"start":true,"calls":[{"call_id":"p","tool":"pay","arguments":{"n":8}}]})");
+  EXPECT_EQ(text_at(paid, "/calls/0/started"), "true");
+  // The process that made the call is gone; so is the node. Another one finds it.
+  fixture_.cases_.reset();
+  fixture_.ledger_.reset();
+  EXPECT_EQ(text_at(view(id), "/open_calls/0/state"), "executing");
+  fixture_.clock_.advance(7 * kNanosecondsPerSecond);
+  fixture_.sweep();
+  EXPECT_EQ(text_at(view(id), "/open_calls/0/state"), "unknown");
+  EXPECT_EQ(text_at(view(id), "/counters/consecutive_errors"), "1");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"pay","arguments":{"n":3}}]})"), "/calls/0/reason"),
+            "aggregate_violated");
+  // Whoever looked what became of it says so.
+  const auto resolved = ask([&](Answered done) {
+    fixture_.cases().settle_call(as_operator(), id, R"({"call_id":"p","result":"error","error":"declined"})",
+                                 std::move(done));
+  });
+  EXPECT_EQ(text_at(resolved, "/state"), "failed");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"pay","arguments":{"n":10}}]})"), "/calls/0/verdict"), "allow");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, a_session_on_a_lease_is_refused_when_the_lease_is_gone) {
+  activate(
+      pack_of("{risk_defaults: {write: allow}, phases: [{name: a, initial: true}, {name: b, terminal: true}], "
+              "transitions: {a: [b]}}",
+              "[{tool: look}, {tool: finish, side_effect: write, transitions: {advances_to: b}}]"));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const auto claimed = fixture_.claim(as("alice"), work);
+  const std::string id = text_at(claimed, "/session/id");
+  OpenSession asked;
+  asked.session_id = id;
+  EXPECT_EQ(open(in_session(as("alice"), id), asked), id);
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"look","arguments":{}}]})"), "/calls/0/verdict"), "allow");
+  // Not where its pack lets it end, and then with a call under way.
+  EXPECT_EQ(outcome(fixture_.hand_off(in_session(as("alice"), id), id, signal("IMPLEMENTATION"))),
+            "EXIT_SESSION_PHASE");
+  propose(id, R"({"start":true,"calls":[{"call_id":"f","tool":"finish","arguments":{}}]})");
+  settle(id, R"({"call_id":"f","result":"ok","output":{}})");
+  propose(id, R"({"start":true,"calls":[{"call_id":"l","tool":"look","arguments":{"n":2}}]})");
+  EXPECT_EQ(outcome(fixture_.hand_off(in_session(as("alice"), id), id, signal("IMPLEMENTATION"))), "EXIT_CALLS_OPEN");
+  // Another session of the same actor takes the item over: the fence rises.
+  const auto again = fixture_.claim(as("alice"), work);
+  EXPECT_NE(text_at(again, "/session/id"), id);
+  const auto stale = propose(id, R"({"calls":[{"tool":"look","arguments":{"n":3}}]})");
+  EXPECT_TRUE(text_at(stale, "/calls/0/reason") == "session_killed" ||
+              text_at(stale, "/calls/0/reason") == "lease_stale")
+      << text_at(stale, "/calls/0/reason");
+  // What the first one used counts for the second.
+  OpenSession second;
+  second.session_id = text_at(again, "/session/id");
+  open(in_session(as("alice"), second.session_id), second);
+  EXPECT_EQ(text_at(view(second.session_id), "/counters/tool_calls_before"), "3");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, labels_join_the_item_and_waiting_parks_the_lease) {
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const std::string id = text_at(fixture_.claim(as("alice"), work), "/session/id");
+  OpenSession asked;
+  asked.session_id = id;
+  open(in_session(as("alice"), id), asked);
+  ask([&](Answered done) { fixture_.cases().add_label(in_session(as("alice"), id), id, "secret", std::move(done)); });
+  EXPECT_EQ(text_at(fixture_.show(work), "/labels"), R"(["secret"])");
+  const auto waits = propose(id, R"({"calls":[{"call_id":"w","tool":"wire","arguments":{"n":1}}]})");
+  EXPECT_EQ(text_at(fixture_.show(work), "/state"), "parked");
+  decide(text_at(waits, "/calls/0/approval/id"), false);
+  EXPECT_EQ(text_at(fixture_.show(work), "/state"), "held");
+  ask([&](Answered done) { fixture_.cases().kill_session(as_operator(), id, "enough", std::move(done)); });
+  EXPECT_EQ(fixture_.phase_of(work), "BLOCKED");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"look","arguments":{}}]})"), "/calls/0/reason"), "session_killed");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, secrets_are_in_no_entry_and_no_row_and_still_compare) {
+  activate(pack_of("{risk_defaults: {write: allow}}",
+                   "[{tool: login, side_effect: write, binds: [{name: key, path: $.api_key}]}, {tool: use, "
+                   "argument_value_invariants: [{path: $.api_key, ref: key}]}]"));
+  const std::string id = open(as("alice"));
+  const std::string secret = "ghp_" + std::string("abcdefghijklmnopqrstuvwxyz") + "0123456789";
+  propose(id, R"({"start":true,"calls":[{"call_id":"l","tool":"login","arguments":{"api_key":")" + secret + R"("}}]})");
+  settle(id, R"({"call_id":"l","result":"ok","output":{}})");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"use","arguments":{"api_key":"other"}}]})"), "/calls/0/reason"),
+            "binding_mismatch");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"use","arguments":{"api_key":")" + secret + R"("}}]})"),
+                    "/calls/0/verdict"),
+            "allow");
+  fixture_.for_entries(
+      [&](const store::EntryRow& row) { EXPECT_EQ(row.payload.find(secret), std::string_view::npos) << row.type; });
+  EXPECT_EQ(json::write(view(id)).find(secret), std::string::npos);
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, packs_are_refused_for_what_is_wrong_with_them) {
+  contract::PackSource broken;
+  broken.contracts.push_back({"a.yaml", "tool: b\n"});
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().activate_pack(as_operator(), broken, "", "", std::move(done));
+            })),
+            "PACK_INVALID");
+  contract::PackSource leaking = pack_of("{}", "[{tool: look}]");
+  leaking.contracts[0].text += " ";
+  leaking.session =
+      contract::SourceFile{"session.yaml", "schema_version: \"1.0\"\nagent: ghp_" +
+                                               std::string("abcdefghijklmnopqrstuvwxyz") + "0123456789\n"};
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().activate_pack(as_operator(), leaking, "", "", std::move(done));
+            })),
+            "PACK_SECRET");
+  const contract::PackSource good = pack_of("{}", "[{tool: look}]");
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().activate_pack(as_operator(), good, "", "sha256:0", std::move(done));
+            })),
+            "PACK_ACTIVE");
+  OpenSession nothing;
+  EXPECT_EQ(outcome(ask([&](Answered done) { fixture_.cases().open_session(as("alice"), nothing, std::move(done)); })),
+            "PACK_UNKNOWN");
+  activate(good);
+  OpenSession shadow;
+  shadow.mode = session::Mode::Shadow;
+  EXPECT_EQ(outcome(ask([&](Answered done) { fixture_.cases().open_session(as("alice"), shadow, std::move(done)); })),
+            "SESSION_OPTIONS");
+  const std::string id = open(as("alice"));
+  EXPECT_EQ(outcome(propose(id, "[]")), "SESSION_OPTIONS");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"call_id":"a","tool":"look","arguments":{}}]})"), "/calls/0/verdict"),
+            "allow");
+  EXPECT_EQ(outcome(propose(id, R"({"calls":[{"call_id":"a","tool":"look","arguments":{}}]})")), "CALL_DUPLICATE");
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().govern_call(as("mallory"), id, "{\"calls\":[]}", std::move(done));
+            })),
+            "SESSION_NOT_YOURS");
+  ask([&](Answered done) { fixture_.cases().close_session(in_session(as("alice"), id), id, std::move(done)); });
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().add_label(in_session(as("alice"), id), id, "x", std::move(done));
+            })),
+            "SESSION_ENDED");
+  fixture_.expect_whole();
+}
+
+}  // namespace
+}  // namespace baton::runtime
