@@ -12,6 +12,7 @@ void add_contract_schema(CLI::App& contract, Action& chosen);
 void add_contract_show(CLI::App& contract, Action& chosen);
 void add_contract_diff(CLI::App& contract, Action& chosen);
 void add_contract_graph(CLI::App& contract, Action& chosen);
+void add_contract_prove(CLI::App& contract, Action& chosen);
 void add_contract_new(CLI::App& contract, Action& chosen);
 void add_contract_activate(CLI::App& contract, Action& chosen);
 
