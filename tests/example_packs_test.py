@@ -10,6 +10,7 @@
 - Every tool has a schema and a golden case; cases of both forms are there, some allowed and some refused; what they name exists.
 - Scenario files: `cases` are as expected. The short packs of `run` and `events` compile; they run, where this version can, and a
   `run` also with the whole pack in the place of the short one, so that the two cannot drift apart.
+- What is to hold of every session does: each pack is proved to finish, and one thing more never to happen (`baton contract prove`).
 - Together the packs use every field, and every word of every enumeration, that `baton contract schema` has.
 
 Prints one line a finding and exits 1 when there is any; 2 when it could not run.
@@ -370,6 +371,36 @@ def check_fields(baton, examples):
     return len(fields)
 
 
+# What must hold of every session of a pack. The coding agent's host runs one call after the other: a merge or a `give_up` that is under
+# way while work goes on leaves nothing that leads on from `committed`, and `prove` says so.
+PROOFS = [
+    ["coding-agent", "--one-at-a-time", "--always-finish"],
+    ["coding-agent", "--never", "merge_pr without get_review", "--never", "force_push"],
+    ["refunds", "--always-finish", "--never", "issue_refund without check_eligibility"],
+    ["refunds", "--one-at-a-time", "--never", "issue_refund twice"],
+    ["trading-desk", "--role", "analyst", "--always-finish", "--never", "file_recommendation without get_market_data"],
+    ["trading-desk", "--role", "settlement", "--always-finish", "--never", "settle_trade without get_trade"],
+    ["trading-desk", "--role", "trader", "--always-finish", "--never", "submit_live_order without approve_risk_check",
+     "--never", "submit_live_order after end_of_day"],
+]
+
+
+def check_proofs(baton, examples):
+    proved = set()
+    for name, *options in PROOFS:
+        result = run(baton, "prove", str(EXAMPLES / name), *options)
+        if result.returncode != 0:
+            fail(f"examples/contracts/{name}", f"{' '.join(options)} is not proved:\n{result.stdout}{result.stderr}")
+        role = options[options.index("--role") + 1] if "--role" in options else ""
+        proved.update((name, role, what) for what in ("--always-finish", "--never") if what in options)
+    for example in examples:
+        roles = [role["name"] for role in example.workflow["roles"]] if example.workflow else [""]
+        for role in roles:
+            for what in ("--always-finish", "--never"):
+                if (example.folder.name, role, what) not in proved:
+                    fail(name_of(example.folder), f"nothing is proved with {what} of {role or 'it'}")
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__)
@@ -383,6 +414,7 @@ def main():
         for pack in example.packs:
             check_hash(baton, pack)
             check_tools(pack)
+    check_proofs(baton, examples)
     fields = check_fields(baton, examples)
     for finding in findings:
         print(finding)

@@ -70,9 +70,9 @@ class Prove {
   }
 
   void tell(std::string_view kind, const std::string& claim, const session::Proof& proof) {
-    // What could not be decided weighs more than what is refuted: the answer as a whole is not known.
-    const int status = proof.answer == Answer::Proved ? kYes : proof.answer == Answer::Refuted ? kNo : kCouldNot;
-    status_ = std::max(status_, status);
+    // All of it is asked: one that is refuted makes the answer no, whatever is left open beside it.
+    if (proof.answer == Answer::Refuted) status_ = kNo;
+    if (proof.answer == Answer::NotDecided && status_ == kYes) status_ = kCouldNot;
     json::Value one = json::Value::object();
     one.set("kind", kind);
     if (!claim.empty()) one.set("claim", claim);
