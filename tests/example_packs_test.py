@@ -7,7 +7,8 @@
 - Each compiles without an error, a warning or a note (`baton contract check --strict`), and says why it suppresses what it does.
 - What a pack says is what counts: written as JSON, with its members in another order and without golden cases, it has the same
   hash; with one bound changed it has another.
-- Every tool has a schema and a golden case; cases of both forms are there, some allowed and some refused; what they name exists.
+- Every tool has a schema and a golden case; cases of both forms are there, some allowed and some refused; what they name exists;
+  and each is decided as it says (`baton contract test`).
 - Scenario files: `cases` are as expected. The short packs of `run` and `events` compile; they run, where this version can, and a
   `run` also with the whole pack in the place of the short one, so that the two cannot drift apart.
 - What is to hold of every session does: each pack is proved to finish, and one thing more never to happen (`baton contract prove`).
@@ -248,7 +249,7 @@ def check_tools(pack):
         fail(where, f"files under golden/ that no case names: {sorted(set(pack.golden) - used)}")
 
 
-def check_cases(example):
+def check_cases(baton, example):
     cases = [case for pack in example.packs for contract in pack.contracts.values() for case in contract["golden_cases"]]
     forms = {"inline, allowed": any(case.get("expect", {}).get("verdict") == "allow" for case in cases),
              "inline, refused": any(case.get("expect", {}).get("verdict") == "block" for case in cases),
@@ -256,6 +257,12 @@ def check_cases(example):
     for form, there in forms.items():
         if not there:
             fail(name_of(example.folder), f"has no golden case of the form: {form}")
+    done = run(baton, "test", example.folder, "--format", "json")
+    said = json.loads(done.stdout) if done.stdout else {"passed": False, "cases": [done.stderr]}
+    if done.returncode != 0 or not said["passed"]:
+        fail(name_of(example.folder), f"has golden cases that differ: {[case for case in said['cases'] if case['outcome'] == 'differs']}")
+    if len(said["cases"]) != len(cases):
+        fail(name_of(example.folder), f"has {len(cases)} golden cases, and {len(said['cases'])} were run")
 
 
 # --- scenarios -------------------------------------------------------------------------------------------------------------
@@ -409,7 +416,7 @@ def main():
     examples = [Example(folder) for folder in sorted(EXAMPLES.iterdir()) if folder.is_dir()]
     for example in examples:
         check_compiles(baton, example)
-        check_cases(example)
+        check_cases(baton, example)
         check_scenarios(baton, example)
         for pack in example.packs:
             check_hash(baton, pack)

@@ -13,11 +13,13 @@ void add_contract(CLI::App& app, Action& chosen) {
   examples(*contract,
            "  baton contract new my-pack                 a pack to start from\n"
            "  baton contract check my-pack               does it say what was meant? 0 yes, 1 no, 2 could not tell\n"
+           "  baton contract test my-pack                are its golden cases decided as they say?\n"
            "  baton contract graph my-pack --format svg > pack.svg\n"
            "  baton contract diff old-pack my-pack       what becomes allowed, what becomes blocked\n"
            "  baton contract prove my-pack --always-finish   can every session come to an end?");
   add_contract_check(*contract, chosen);
   add_contract_simulate(*contract, chosen);
+  add_contract_test(*contract, chosen);
   add_contract_schema(*contract, chosen);
   add_contract_show(*contract, chosen);
   add_contract_diff(*contract, chosen);

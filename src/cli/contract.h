@@ -8,6 +8,7 @@ namespace baton::cli {
 
 void add_contract_check(CLI::App& contract, Action& chosen);
 void add_contract_simulate(CLI::App& contract, Action& chosen);
+void add_contract_test(CLI::App& contract, Action& chosen);
 void add_contract_schema(CLI::App& contract, Action& chosen);
 void add_contract_show(CLI::App& contract, Action& chosen);
 void add_contract_diff(CLI::App& contract, Action& chosen);

@@ -115,7 +115,7 @@ class ToolReader {
     std::set<std::string> ids;
     for (const json::Node entry : root_["golden_cases"].elements()) {
       if (!entry.is_object()) continue;
-      Golden golden{text_in(entry, "id"), text_in(entry, "input_ref"), json::Value::copy(entry)};
+      Golden golden{text_in(entry, "id"), text_in(entry, "input_ref"), json::Value::copy(entry), place_of(entry).line};
       if (!golden.id.empty() && !ids.insert(golden.id).second)
         findings_.add(Code::GOLDEN_ID_DUPLICATE, entry["id"], {{"id", golden.id}});
       const json::Node ref = entry["input_ref"];

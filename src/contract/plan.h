@@ -189,7 +189,8 @@ struct Checkpoint {
 // A case that must be decided as it says; not part of what a session needs, and not of the hash.
 struct Golden {
   std::string id = {}, input_ref = {};
-  json::Value body = {};  // the inline form
+  json::Value body = {};  // the entry as it is written: the case itself, or what is expected of the one in the file
+  std::size_t line = 0;   // of the tool's file
 };
 
 // What can be checked of a call, in the order in which it is (spec order; the engine walks a tool's list of these).

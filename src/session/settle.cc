@@ -86,6 +86,15 @@ std::string_view missing_evidence(const contract::Tool& tool, const Receipt& rec
 
 }  // namespace
 
+Settled committed_with(const Rules& rules, const State& state, const OpenCall& call, const Values& output,
+                       const Hiding* hiding) {
+  Settled out;
+  out.call_id = call.id;
+  out.to = CallState::Committed;
+  read_output(rules, call.tool, output, {rules.plan->environment, state.environment, hiding}, hiding, out);
+  return out;
+}
+
 SettleVerdict settle(const Rules& rules, const State& state, std::string_view call_id, const Receipt& receipt,
                      const Hiding* hiding) {
   SettleVerdict out;
@@ -144,7 +153,7 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
         break;
       }
       finish(CallState::Committed, false);
-      read_output(rules, call->tool, receipt.output, environment, hiding, out.settled);
+      out.settled = committed_with(rules, state, *call, receipt.output, hiding);
       break;
     }
   }

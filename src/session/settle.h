@@ -39,6 +39,9 @@ struct SettleVerdict {
 // Pending calls count as begun.
 SettleVerdict settle(const Rules& rules, const State& state, std::string_view call_id, const Receipt& receipt,
                      const Hiding* hiding = nullptr);
+// What a commit of this open call with this output leaves behind, whatever evidence and assertions say of it.
+Settled committed_with(const Rules& rules, const State& state, const OpenCall& call, const Values& output,
+                       const Hiding* hiding = nullptr);
 
 // --- trying again -----------------------------------------------------------------------------------------------------------------
 
