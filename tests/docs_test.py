@@ -11,6 +11,7 @@
   and that section names every option of the command.
 - docs/formats/contracts.md names every field, and every word of an enumeration, of `baton contract schema`, and every code of
   src/diagnostics/contract.def; docs/formats/scenarios.md every member of the tables in src/contract/scenario.cc.
+- A YAML block of a document that is a scenario with a `run` body is decided as it says (`baton contract simulate`).
 
 Prints one line a finding and exits 1 when there is any; 2 when it could not run.
 """
@@ -21,6 +22,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -185,6 +187,24 @@ def check_contracts(baton):
             fail(path.relative_to(ROOT), f"does not name `{name}`")
 
 
+# --- scenarios --------------------------------------------------------------------------------------------------------
+
+
+def check_scenarios(baton):
+    ran = 0
+    for file in sorted((ROOT / "docs").rglob("*.md")):
+        for block in re.findall(r"^```yaml\n(scenario: (\w+)\n.*?)^```", file.read_text(encoding="utf-8"), re.M | re.S):
+            ran += 1
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / f"{block[1]}.yaml"
+                path.write_text(block[0], encoding="utf-8")
+                done = subprocess.run([baton, "contract", "simulate", path], capture_output=True, text=True, timeout=60, check=False)
+            if done.returncode != 0:
+                fail(file.relative_to(ROOT), f"its scenario {block[1]} is not as it says: {done.stdout}{done.stderr}")
+    if not ran:
+        fail("docs", "there is no scenario in any document")
+
+
 def main(arguments):
     if len(arguments) != 1 or not os.access(arguments[0], os.X_OK):
         print(__doc__, file=sys.stderr)
@@ -194,6 +214,7 @@ def main(arguments):
     check_links()
     check_commands(baton)
     check_contracts(baton)
+    check_scenarios(baton)
     for finding in findings:
         print(finding)
     print(f"{len(findings)} findings in the documents")

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // baton explain CODE: what a diagnostic means and what to do about it. `--all` prints the reference page.
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 #include "cli/commands.h"
 #include "diagnostics/diagnostic.h"
@@ -12,9 +15,17 @@ struct Arguments {
   bool all = false;
 };
 
-// Checks of a pack have names in lower case and no family.
-std::string family_of(std::string_view code) {
-  return is_lower(code.front()) ? "Checks of a whole pack" : std::string(code.substr(0, code.find('_')));
+constexpr auto kOfSessions = std::to_array<Code>({
+#define DIAGNOSTIC(code, ...) Code::code,
+#include "diagnostics/session.def"
+#undef DIAGNOSTIC
+});
+
+// Checks of a pack and what is said of calls have names in lower case and no family.
+std::string family_of(const CodeInfo& row) {
+  if (!is_lower(row.name.front())) return std::string(row.name.substr(0, row.name.find('_')));
+  return std::ranges::find(kOfSessions, row.code) == kOfSessions.end() ? "Checks of a whole pack"
+                                                                       : "Calls of a session";
 }
 
 std::string reference_page() {
@@ -24,8 +35,8 @@ std::string reference_page() {
       "This page is made by `baton explain --all`.\n";
   std::string family;
   for (const CodeInfo& row : catalogue()) {
-    if (family_of(row.name) != family) {
-      family = family_of(row.name);
+    if (family_of(row) != family) {
+      family = family_of(row);
       out += "\n## " + family + "\n\n| code | severity | message | what to do |\n|---|---|---|---|\n";
     }
     const auto cell = [](std::string text) {
