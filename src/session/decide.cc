@@ -476,8 +476,9 @@ void check_budgets(const Rules& rules, const State& state, const Preflight& aske
 
 PreflightVerdict preflight(const Rules& rules, const State& state, const Preflight& asked) {
   PreflightVerdict out;
-  out.narrowed = narrow(rules, state, tools_of_request(asked.request));
-  // A request that offers no tools offers none; one that names none in its list is judged for all of them.
+  // A request that says nothing of tools is judged for all of them; one with an empty list offers none.
+  if (!asked.request["tools"].is_array() || asked.request["tools"].size() > 0)
+    out.narrowed = narrow(rules, state, tools_of_request(asked.request));
   if (auto refused = standing_refusal(state, asked.lease_stale)) {
     out.failures.push_back(std::move(*refused));
     return out;

@@ -72,7 +72,8 @@ struct CallVerdict {
   ToolId tool = kNone;
   std::string digest;
   std::vector<Fact> facts;
-  std::string joins;  // the call that waits already and that this one is: nothing else happens
+  std::vector<Diagnostic> diagnostics;  // what else is worth knowing
+  std::string joins;                    // the call that waits already and that this one is: nothing else happens
 };
 
 enum class Outcome : std::uint8_t { Proceed, Held, Reject, Error, Text };

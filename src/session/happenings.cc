@@ -15,7 +15,7 @@ using json::Decimal;
 // Blocks that say nothing about what the agent does: neither loop nor breaker counts them.
 bool is_beside(Code code) {
   return code == Code::session_paused || code == Code::batch_rejected || code == Code::cancel_requested ||
-         code == Code::session_killed || code == Code::session_closed;
+         code == Code::session_killed || code == Code::session_closed || code == Code::lease_stale;
 }
 
 void count_call(const Rules& rules, State& state, ToolId tool, std::int64_t by) {
@@ -172,6 +172,7 @@ class Change {
 
 Effects take_step(const Rules& rules, State& state, const TakenStep& step) {
   Effects out;
+  if (state.standing != Standing::Open) return out;  // nothing changes any more but what is under way
   Change change(rules, state, out);
   const bool lets_through = state.is_letting_through();
   std::size_t ahead = 0, allowed = 0;

@@ -315,6 +315,8 @@ void Judge::preconditions(CallVerdict& out) {
                               " is no single value"},
               {"remedy", "give a string, a number or a boolean there"}},
              prior);
+      out.diagnostics.push_back(report(Code::resource_unresolved, place_named(pointer_of(one.resource->path)),
+                                       {{"path", one.resource->text}}));
       continue;
     }
     const auto known = record.by_entity.find(entity);
@@ -341,7 +343,15 @@ void Judge::hold_to(const std::vector<Invariant>& list, const Values& arguments,
     const Wording words = wording_of(*test, value);
     refuse(out, code, &one.at, {{"path", one.at.text}, {"problem", words.problem}, {"remedy", words.remedy}},
            one.at.text);
+    if (test->op == contract::Op::EqualsEnv && !is_set(test->value.string()))
+      out.diagnostics.push_back(report(Code::env_unset, {}, {{"variable", test->value.string()}}));
   }
+}
+
+bool Judge::is_set(const std::string& variable) const {
+  const auto at = std::ranges::lower_bound(plan_.environment, variable);
+  const auto index = static_cast<std::size_t>(at - plan_.environment.begin());
+  return index < state_.environment.size() && !state_.environment[index].empty();
 }
 
 void Judge::invariants(const Values& arguments, CallVerdict& out) {

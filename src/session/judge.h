@@ -75,6 +75,7 @@ class Judge {
   void refuse(CallVerdict& out, Code code, const contract::PathAt* at, std::initializer_list<Argument> arguments,
               std::string detail = {});
   bool is_left_out(const OpenCall& call) const;
+  bool is_set(const std::string& variable) const;  // of the session's environment
   std::string remedy_to_phase() const;
 
   const Rules& rules_;

@@ -75,6 +75,11 @@ Value shown(const CallVerdict& verdict) {
   out.set("verdict", name_of(verdict.verdict));
   if (!verdict.failures.empty()) out.set("reason", info(verdict.failures.front().code()).name);
   out.set("failures", shown_failures(verdict.failures));
+  if (!verdict.diagnostics.empty()) {
+    Value diagnostics = Value::array();
+    for (const Diagnostic& one : verdict.diagnostics) diagnostics.push(shown(one));
+    out.set("diagnostics", std::move(diagnostics));
+  }
   if (verdict.asked) out.set("request_approval", shown(*verdict.asked));
   if (!verdict.joins.empty()) out.set("joins", verdict.joins);
   return out;
