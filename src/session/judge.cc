@@ -47,10 +47,6 @@ void Judge::refuse(CallVerdict& out, Code code, const PathAt* at, std::initializ
   out.failures.push_back({report(code, std::move(place), arguments), std::move(detail)});
 }
 
-bool Judge::is_left_out(const OpenCall& call) const {
-  return std::ranges::find(step_.left_out, &call) != step_.left_out.end();
-}
-
 // --- the order --------------------------------------------------------------------------------------------------------------------
 
 void Judge::all(const Values* arguments, CallVerdict& out) {
@@ -413,61 +409,6 @@ void Judge::refs(CallVerdict& out) {
 
 // --- 15 and 16: totals and envelopes ------------------------------------------------------------------------------------------------------
 
-namespace {
-
-// An aggregate's value with more calls than are committed, without copying what is.
-class Tally {
- public:
-  Tally(const contract::Aggregate& aggregate, const Total& committed)
-      : aggregate_(aggregate),
-        committed_(committed),
-        sum_(committed.sum),
-        extreme_(committed.extreme),
-        count_(committed.count) {}
-
-  void add(const Share& share) {
-    if (share.kind != Share::Counted) return;
-    ++count_;
-    switch (aggregate_.metric) {
-      case contract::Metric::Count: break;
-      case contract::Metric::Sum: sum_ = sum_ + share.number; break;
-      case contract::Metric::Max:
-        if (!extreme_ || share.number > *extreme_) extreme_ = share.number;
-        break;
-      case contract::Metric::Min:
-        if (!extreme_ || share.number < *extreme_) extreme_ = share.number;
-        break;
-      case contract::Metric::CountDistinct:
-        if (!std::ranges::binary_search(committed_.distinct, *share.value) &&
-            std::ranges::none_of(more_, [&](const Fact* one) { return *one == *share.value; }))
-          more_.push_back(share.value);
-        break;
-    }
-  }
-
-  Decimal value() const {
-    switch (aggregate_.metric) {
-      case contract::Metric::Count: return Decimal(count_);
-      case contract::Metric::Sum: return sum_;
-      case contract::Metric::Max:
-      case contract::Metric::Min: return extreme_.value_or(Decimal());
-      case contract::Metric::CountDistinct:
-        return Decimal(static_cast<std::int64_t>(committed_.distinct.size() + more_.size()));
-    }
-    return {};
-  }
-
- private:
-  const contract::Aggregate& aggregate_;
-  const Total& committed_;
-  Decimal sum_;
-  std::optional<Decimal> extreme_;
-  std::int64_t count_;
-  std::vector<const Fact*> more_;
-};
-
-}  // namespace
-
 void Judge::aggregates(CallVerdict& out) {
   for (std::size_t i = 0; i < tool_.aggregates.size(); ++i) {
     const std::uint32_t index = tool_.aggregates[i];
@@ -483,10 +424,7 @@ void Judge::aggregates(CallVerdict& out) {
              aggregate.name);
       continue;
     }
-    Tally tally(aggregate, state_.totals[index]);
-    for (const OpenCall& call : state_.open)
-      if (call.tool != kNone && !is_left_out(call)) tally.add(share_of(rules_, call.tool, call.facts, index));
-    for (const Ahead& other : step_.ahead) tally.add(share_of(rules_, other.tool, *other.facts, index));
+    Tally tally(rules_, state_, index, {step_.left_out, step_.ahead});
     tally.add(own);
     const Decimal value = tally.value();
     const contract::Bounds bounds = bounds_of(aggregate, state_);
@@ -506,35 +444,9 @@ void Judge::envelopes(CallVerdict& out) {
     const contract::Envelope& envelope = plan_.envelopes[at.envelope];
     const contract::Stage& stage = envelope.stages[at.stage];
     if (stage.role != Role::Constrained) continue;
-    const Held& held = state_.envelopes[at.envelope];
-    std::optional<Decimal> ceiling, floor, reference;  // the tightest of each
-    const contract::Stage* missing = nullptr;
-    bool own_initial = false;
-    for (std::size_t s = 0; s < envelope.stages.size(); ++s) {
-      const contract::Stage& other = envelope.stages[s];
-      const auto& value = held.stages[s];
-      if (other.role == Role::Constrained) continue;
-      if (!value) {
-        own_initial = own_initial || (other.role == Role::Initial && other.tool == id_);
-        continue;
-      }
-      if (other.role == Role::Ceiling) ceiling = ceiling ? std::min(*ceiling, *value, std::less<>()) : *value;
-      else if (other.role == Role::Floor) floor = floor ? std::max(*floor, *value, std::less<>()) : *value;
-      else reference = *value;
-    }
-    // The first call of a tool that gives the initial value gives it; only later ones are held to it.
-    if (own_initial && !reference) continue;
-    const auto need = [&](Role role, bool is_there) {
-      if (is_there || missing != nullptr) return;
-      for (const contract::Stage& other : envelope.stages)
-        if (other.role == role) missing = &other;
-    };
-    const Constraint constraint = envelope.constraint;
-    if (constraint == Constraint::LteCeiling || constraint == Constraint::Bounded)
-      need(Role::Ceiling, ceiling.has_value());
-    if (constraint == Constraint::GteFloor || constraint == Constraint::Bounded) need(Role::Floor, floor.has_value());
-    if (constraint == Constraint::WithinBand) need(Role::Anchor, reference.has_value());
-    if (is_monotonic(constraint)) need(Role::Initial, reference.has_value());
+    const Corridor corridor = corridor_of(rules_, state_, id_, at, {step_.left_out, step_.ahead});
+    if (corridor.begins) continue;
+    const contract::Stage* missing = corridor.missing;
     const auto value = number_of(out.facts[at.fact]);
     if (missing != nullptr) {
       refuse(out, Code::envelope_reference_missing, &stage.at,
@@ -559,30 +471,10 @@ void Judge::envelopes(CallVerdict& out) {
               {"reason", envelope.reason}},
              envelope.name);
     };
-    const bool has_ceiling = constraint == Constraint::LteCeiling || constraint == Constraint::Bounded;
-    const bool has_floor = constraint == Constraint::GteFloor || constraint == Constraint::Bounded;
-    if (has_ceiling && *value > *ceiling) violate("at most " + ceiling->text());
-    else if (has_floor && *value < *floor) violate("at least " + floor->text());
-    else if (constraint == Constraint::WithinBand) {
-      const Decimal zero;
-      const Decimal apart = *value - *reference;
-      const Decimal band = *envelope.band * (*reference < zero ? -*reference : *reference);
-      if ((apart < zero ? -apart : apart) > band)
-        violate((*reference - band).text() + " to " + (*reference + band).text());
-    } else if (is_monotonic(constraint)) {
-      Decimal last = *reference;
-      if (held.strictest) last = stricter(constraint, last, *held.strictest);
-      const auto take = [&](ToolId tool, const std::vector<Fact>& facts) {
-        for (const ToolRules::Stage& other : rules_.tools[tool].stages)
-          if (other.envelope == at.envelope && envelope.stages[other.stage].role == Role::Constrained)
-            if (const auto number = number_of(facts[other.fact])) last = stricter(constraint, last, *number);
-      };
-      for (const OpenCall& call : state_.open)
-        if (call.tool != kNone && !is_left_out(call)) take(call.tool, call.facts);
-      for (const Ahead& other : step_.ahead) take(other.tool, *other.facts);
-      const bool falls = constraint == Constraint::MonotonicDecrease;
-      if (falls ? *value > last : *value < last) violate((falls ? "at most " : "at least ") + last.text());
-    }
+    const bool high = corridor.most && *value > *corridor.most, low = corridor.least && *value < *corridor.least;
+    if (!high && !low) continue;
+    if (envelope.constraint == Constraint::WithinBand) violate(corridor.least->text() + " to " + corridor.most->text());
+    else violate(high ? "at most " + corridor.most->text() : "at least " + corridor.least->text());
   }
 }
 

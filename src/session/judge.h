@@ -11,13 +11,6 @@
 
 namespace baton::session {
 
-// An earlier call of the same response that goes ahead, or waits.
-struct Ahead {
-  ToolId tool;
-  const std::vector<Fact>* facts;
-  const std::string* digest;  // null: not known
-};
-
 struct Step {
   const Proposal* proposal = nullptr;  // null: a call is judged again
   std::vector<Ahead> ahead = {};
@@ -74,9 +67,7 @@ class Judge {
                CallVerdict& out);
   void refuse(CallVerdict& out, Code code, const contract::PathAt* at, std::initializer_list<Argument> arguments,
               std::string detail = {});
-  bool is_left_out(const OpenCall& call) const;
   bool is_set(const std::string& variable) const;  // of the session's environment
-  std::string remedy_to_phase() const;
 
   const Rules& rules_;
   const Plan& plan_;

@@ -8,7 +8,10 @@
 namespace baton::session {
 
 using contract::Aggregate;
+using contract::Constraint;
 using contract::Metric;
+using contract::Role;
+using json::Decimal;
 
 Share share_of(const Aggregate& aggregate, const Fact* fact) {
   if (aggregate.metric == Metric::Count) {
@@ -63,6 +66,55 @@ std::optional<json::Decimal> value_of(const Aggregate& aggregate, const Total& t
   return std::nullopt;
 }
 
+bool Beside::counts(const OpenCall& call) const {
+  return call.tool != kNone && std::ranges::find(left_out, &call) == left_out.end();
+}
+
+Tally::Tally(const Rules& rules, const State& state, std::uint32_t aggregate, const Beside& beside)
+    : aggregate_(rules.plan->aggregates[aggregate]),
+      committed_(state.totals[aggregate]),
+      sum_(committed_.sum),
+      extreme_(committed_.extreme),
+      count_(committed_.count) {
+  for (const OpenCall& call : state.open)
+    if (beside.counts(call)) add(share_of(rules, call.tool, call.facts, aggregate));
+  for (const Ahead& other : beside.ahead) add(share_of(rules, other.tool, *other.facts, aggregate));
+}
+
+void Tally::add(const Share& share) {
+  if (share.kind != Share::Counted) return;
+  ++count_;
+  switch (aggregate_.metric) {
+    case Metric::Count: break;
+    case Metric::Sum: sum_ = sum_ + share.number; break;
+    case Metric::Max:
+      if (!extreme_ || share.number > *extreme_) extreme_ = share.number;
+      break;
+    case Metric::Min:
+      if (!extreme_ || share.number < *extreme_) extreme_ = share.number;
+      break;
+    case Metric::CountDistinct:
+      if (!has(*share.value)) more_.push_back(share.value);
+      break;
+  }
+}
+
+bool Tally::has(const Fact& value) const {
+  return std::ranges::binary_search(committed_.distinct, value) ||
+         std::ranges::any_of(more_, [&](const Fact* one) { return *one == value; });
+}
+
+Decimal Tally::value() const {
+  switch (aggregate_.metric) {
+    case Metric::Count: return Decimal(count_);
+    case Metric::Sum: return sum_;
+    case Metric::Max:
+    case Metric::Min: return extreme_.value_or(Decimal());
+    case Metric::CountDistinct: return Decimal(static_cast<std::int64_t>(committed_.distinct.size() + more_.size()));
+  }
+  return {};
+}
+
 contract::Bounds bounds_of(const Aggregate& aggregate, const State& state) {
   contract::Bounds out = aggregate.bounds;
   for (const Aggregate::When& when : aggregate.when) {
@@ -84,6 +136,69 @@ bool is_monotonic(contract::Constraint constraint) {
 json::Decimal stricter(contract::Constraint constraint, const json::Decimal& left, const json::Decimal& right) {
   const bool falls = constraint == contract::Constraint::MonotonicDecrease;
   return falls == (left < right) ? left : right;
+}
+
+Corridor corridor_of(const Rules& rules, const State& state, ToolId tool, const ToolRules::Stage& at,
+                     const Beside& beside) {
+  const contract::Envelope& envelope = rules.plan->envelopes[at.envelope];
+  const Held& held = state.envelopes[at.envelope];
+  const Constraint constraint = envelope.constraint;
+  Corridor out;
+  std::optional<Decimal> ceiling, floor, reference;  // the tightest of each
+  bool own_initial = false;
+  for (std::size_t s = 0; s < envelope.stages.size(); ++s) {
+    const contract::Stage& other = envelope.stages[s];
+    const auto& value = held.stages[s];
+    if (other.role == Role::Constrained) continue;
+    if (!value) {
+      own_initial = own_initial || (other.role == Role::Initial && other.tool == tool);
+      continue;
+    }
+    if (other.role == Role::Ceiling) ceiling = ceiling ? std::min(*ceiling, *value, std::less<>()) : *value;
+    else if (other.role == Role::Floor) floor = floor ? std::max(*floor, *value, std::less<>()) : *value;
+    else reference = *value;
+  }
+  // The first call of a tool that gives the initial value gives it; only later ones are held to it.
+  if (own_initial && !reference) {
+    out.begins = true;
+    return out;
+  }
+  const auto need = [&](Role role, const std::optional<Decimal>& value) {
+    if (value || out.missing != nullptr) return;
+    for (const contract::Stage& other : envelope.stages)
+      if (other.role == role) out.missing = &other;
+  };
+  if (constraint == Constraint::LteCeiling || constraint == Constraint::Bounded) {
+    need(Role::Ceiling, ceiling);
+    out.most = ceiling;
+  }
+  if (constraint == Constraint::GteFloor || constraint == Constraint::Bounded) {
+    need(Role::Floor, floor);
+    out.least = floor;
+  }
+  if (constraint == Constraint::WithinBand) {
+    need(Role::Anchor, reference);
+    if (!reference) return out;
+    const Decimal band = *envelope.band * (*reference < Decimal() ? -*reference : *reference);
+    out.least = *reference - band;
+    out.most = *reference + band;
+  }
+  if (is_monotonic(constraint)) {
+    need(Role::Initial, reference);
+    if (!reference) return out;
+    Decimal last = *reference;
+    if (held.strictest) last = stricter(constraint, last, *held.strictest);
+    const auto take = [&](ToolId other, const std::vector<Fact>& facts) {
+      for (const ToolRules::Stage& stage : rules.tools[other].stages)
+        if (stage.envelope == at.envelope && envelope.stages[stage.stage].role == Role::Constrained)
+          if (const auto number = number_of(facts[stage.fact])) last = stricter(constraint, last, *number);
+    };
+    for (const OpenCall& call : state.open)
+      if (beside.counts(call)) take(call.tool, call.facts);
+    for (const Ahead& other : beside.ahead) take(other.tool, *other.facts);
+    (constraint == Constraint::MonotonicDecrease ? out.most : out.least) = last;
+  }
+  return out;
 }
 
 }  // namespace baton::session
