@@ -108,7 +108,7 @@ Value EngineDoor::propose(const Value& step) {
   Effects effects;
   const bool joins = verdict.calls.size() == 1 && !verdict.calls[0].joins.empty();
   if (!joins) effects = take_step(*rules_, state_, step_of(read.proposal, verdict));
-  return shown(read.proposal, verdict, effects);
+  return shown(*rules_, state_, read.proposal, verdict, effects);
 }
 
 Value EngineDoor::preflight(const Value& asked) {

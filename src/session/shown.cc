@@ -4,6 +4,7 @@
 #include <set>
 
 #include "json/parse.h"
+#include "session/way_out.h"
 
 namespace baton::session {
 namespace {
@@ -99,6 +100,17 @@ Value shown(const Proposal& proposal, const StepVerdict& verdict, const Effects&
   }
   out.set("calls", std::move(calls));
   set_effects(out, effects);
+  return out;
+}
+
+Value shown(const Rules& rules, const State& state, const Proposal& proposal, const StepVerdict& verdict,
+            const Effects& effects, const Hiding* hiding) {
+  Value out = shown(proposal, verdict, effects);
+  if (state.is_letting_through()) return out;  // nothing was held back
+  Value::Array& calls = out.find("calls")->elements();
+  for (std::size_t i = 0; i < verdict.calls.size(); ++i)
+    if (verdict.calls[i].verdict == Verdict::Block)
+      calls[i].set("way_out", shown(way_out(rules, state, proposal, i, verdict.calls[i], hiding)));
   return out;
 }
 

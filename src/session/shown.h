@@ -21,6 +21,9 @@ json::Value shown(const CallVerdict& verdict);
 
 // {outcome, calls[{call_id, tool, verdict, ...}], diagnostics[], session_killed, cancelled[]?}
 json::Value shown(const Proposal& proposal, const StepVerdict& verdict, const Effects& effects);
+// The same, and each call that was held back has its `way_out` (session/way_out.h). `state`: after the step was taken.
+json::Value shown(const Rules& rules, const State& state, const Proposal& proposal, const StepVerdict& verdict,
+                  const Effects& effects, const Hiding* hiding = nullptr);
 // {calls[{call_id, verdict, ...}], diagnostics[], session_killed}
 json::Value shown(const RulingVerdict& verdict, const Effects& effects);
 // {verdict, reason?, failures[], diagnostics[], session_killed}
