@@ -47,6 +47,12 @@ void Judge::refuse(CallVerdict& out, Code code, const PathAt* at, std::initializ
   out.failures.push_back({report(code, std::move(place), arguments), std::move(detail)});
 }
 
+bool Judge::is_kept_away(ToolId tool) const {
+  return std::ranges::binary_search(state_.denied, tool) ||
+         std::ranges::any_of(rules_.tool(tool).label_gates,
+                             [&](std::uint32_t gate) { return state_.has_label(plan_.label_gates[gate].label); });
+}
+
 // --- the order --------------------------------------------------------------------------------------------------------------------
 
 void Judge::all(const Values* arguments, CallVerdict& out) {
@@ -294,14 +300,20 @@ void Judge::preconditions(CallVerdict& out) {
       continue;
     }
     const Record& record = state_.records[need.watch];
-    const std::string& prior = rules_.tool(*one.prior).name;
+    const bool hidden = is_kept_away(*one.prior);
+    const std::string detail = hidden ? std::string() : rules_.tool(*one.prior).name;
+    const std::string prior = hidden ? "another tool" : "`" + detail + "`";
+    const auto remedy = [&](const std::string& same) {
+      return hidden ? "this session may not call it: go on without `" + tool_.name + "`"
+                    : "call " + prior + " first" + same;
+    };
     if (need.fact == kNone) {
       if (record.latest.value_or(false)) continue;
       refuse(out, Code::precondition_not_met, nullptr,
-             {{"problem", record.latest ? "what `" + prior + "` said last does not allow `" + tool_.name + "`"
-                                        : "`" + tool_.name + "` needs `" + prior + "` before it"},
-              {"remedy", "call `" + prior + "` first"}},
-             prior);
+             {{"problem", record.latest ? "what " + prior + " said last does not allow `" + tool_.name + "`"
+                                        : "`" + tool_.name + "` needs " + prior + " before it"},
+              {"remedy", remedy("")}},
+             detail);
       continue;
     }
     const Fact& entity = out.facts[need.fact];
@@ -310,20 +322,21 @@ void Judge::preconditions(CallVerdict& out) {
              {{"problem", "it cannot be told which entity `" + tool_.name + "` is about: " + one.resource->text +
                               " is no single value"},
               {"remedy", "give a string, a number or a boolean there"}},
-             prior);
+             detail);
       out.diagnostics.push_back(report(Code::resource_unresolved, place_named(pointer_of(one.resource->path)),
                                        {{"path", one.resource->text}}));
       continue;
     }
     const auto known = record.by_entity.find(entity);
     if (known != record.by_entity.end() && known->second) continue;
-    refuse(out, Code::precondition_not_met, &*one.resource,
-           {{"problem", known == record.by_entity.end()
-                            ? "`" + tool_.name + "` needs `" + prior + "` before it, for the same " + one.resource->text
-                            : "what `" + prior + "` said last for the same " + one.resource->text +
-                                  " does not allow `" + tool_.name + "`"},
-            {"remedy", "call `" + prior + "` first, for the same " + one.resource->text}},
-           prior);
+    const std::string same = ", for the same " + one.resource->text;
+    refuse(
+        out, Code::precondition_not_met, &*one.resource,
+        {{"problem", known == record.by_entity.end() ? "`" + tool_.name + "` needs " + prior + " before it" + same
+                                                     : "what " + prior + " said last for the same " +
+                                                           one.resource->text + " does not allow `" + tool_.name + "`"},
+         {"remedy", remedy(same)}},
+        detail);
   }
 }
 
@@ -378,9 +391,9 @@ void Judge::refs(CallVerdict& out) {
     }
     if (!is_there(slot)) {
       std::string_view binder = "the tool that fills it";
-      for (const contract::Tool& tool : plan_.tools)
-        for (const contract::Bind& bind : tool.binds)
-          if (bind.slot == *one.ref) binder = tool.name;
+      for (ToolId id = 0; id < plan_.tools.size(); ++id)
+        for (const contract::Bind& bind : plan_.tools[id].binds)
+          if (bind.slot == *one.ref && !is_kept_away(id)) binder = plan_.tools[id].name;
       refuse(out, Code::binding_unbound, &one.at, {{"path", one.at.text}, {"slot", name}, {"tool", binder}}, name);
       continue;
     }
@@ -453,7 +466,7 @@ void Judge::envelopes(CallVerdict& out) {
              {{"name", envelope.name},
               {"role", name_of(missing->role)},
               {"path", stage.at.text},
-              {"tool", rules_.tool(missing->tool).name}},
+              {"tool", is_kept_away(missing->tool) ? "the tool that gives it" : rules_.tool(missing->tool).name}},
              envelope.name);
       continue;
     }

@@ -69,6 +69,9 @@ class Judge {
               std::string detail = {});
   bool is_set(const std::string& variable) const;  // of the session's environment
 
+  // Is the tool one that this session may not call? Then refusals of others do not name it.
+  bool is_kept_away(ToolId tool) const;
+
   const Rules& rules_;
   const Plan& plan_;
   const State& state_;
