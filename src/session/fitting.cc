@@ -132,6 +132,11 @@ bool Fit::admits_present(json::Node value) const {
 
 bool Fit::admits(json::Node value) const { return value ? admits_present(value) : (kinds_ & kAbsent) != 0; }
 
+bool Fit::admits_new() const {
+  return (kinds_ & kScalar) != 0 && equals_.empty() && !listed() &&
+         std::ranges::none_of(counted_, [](const Counted& one) { return one.before; });
+}
+
 std::optional<std::vector<Value>> Fit::listed() const {
   std::optional<std::vector<Value>> out;
   const auto take = [&](const Value& value) {
@@ -189,8 +194,12 @@ Change Fit::change(json::Node current) const {
       (length_most_ && (*length_most_ < Decimal() || (length_least_ && *length_least_ > *length_most_))))
     return nothing_passes();
   if (integer_) out.must.push_back({"type", "integer"});
-  if (least) out.must.push_back({"gte", number_value(*least)});
-  if (most) out.must.push_back({"lte", number_value(*most)});
+  if (least && most && *least == *most) {
+    out.must.push_back({"equals", number_value(*least)});
+  } else {
+    if (least) out.must.push_back({"gte", number_value(*least)});
+    if (most) out.must.push_back({"lte", number_value(*most)});
+  }
   if (length_least_) out.must.push_back({"length_gte", number_value(*length_least_)});
   if (length_most_) out.must.push_back({"length_lte", number_value(*length_most_)});
   for (const Test* test : tests_)
@@ -211,12 +220,6 @@ Change Fit::change(json::Node current) const {
     if (least && number < *least) out.nearest = number_value(*least);
     if (most && number > *most) out.nearest = number_value(*most);
   }
-  return out;
-}
-
-std::vector<Must> musts_of(const std::vector<Test>& tests) {
-  std::vector<Must> out;
-  for (const Test& test : tests) out.push_back({std::string(name_of(test.op)), test.value});
   return out;
 }
 
@@ -258,7 +261,8 @@ void take_aggregate(const Rules& rules, const State& state, std::uint32_t index,
     }
     case Metric::CountDistinct: {
       const Decimal known = tally->value();
-      const bool old = known > Decimal() && holds(known), fresh = holds(known + Decimal(1));
+      const bool fresh = holds(known + Decimal(1));
+      const bool old = known > Decimal() ? holds(known) : fresh;  // where none was counted, each is new
       if (!old && !fresh) return fit.be_nothing(optional);
       if (old != fresh) fit.be_counted(tally, aggregate.name, old, optional);
       else if (!optional) fit.be_there();
@@ -271,7 +275,6 @@ void take_ref(const Rules& rules, const State& state, const contract::Invariant&
   const Fact& slot = state.slots[*one.ref];
   fit.be_there();
   if (!is_there(slot)) return;
-  fit.slots.push_back(*one.ref);
   if (!one.tolerance) return fit.equal(slot, rules.plan->slots[*one.ref]);
   const auto bound = number_of(slot);
   if (!bound) return fit.be_nothing(false);
@@ -299,7 +302,6 @@ Fits fits_of(const Rules& rules, const State& state, ToolId id, bool with_refere
   for (const std::uint32_t index : tool.aggregates) {
     if (!plan.aggregates[index].at) continue;
     Fit& fit = at(*plan.aggregates[index].at);
-    fit.aggregates.push_back(index);
     take_aggregate(rules, state, index, fit);
   }
   if (!with_references) return out;
@@ -309,7 +311,6 @@ Fits fits_of(const Rules& rules, const State& state, ToolId id, bool with_refere
     const Corridor corridor = corridor_of(rules, state, id, stage, {});
     if (corridor.begins) continue;
     Fit& fit = at(here.at);
-    fit.envelopes.push_back(stage.envelope);
     if (corridor.missing != nullptr) fit.be_between({}, {}, false);
     else fit.be_between(corridor.least, corridor.most, false);
   }

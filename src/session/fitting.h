@@ -35,7 +35,6 @@ struct Change {
   std::vector<Must> must = {};
   bool may_be_left_out = false;             // beside that: nothing at all passes too
   bool impossible = false;                  // nothing passes
-  bool for_now = false;                     // a call that is made before it may change what passes
   std::optional<json::Value> nearest = {};  // of those that pass, the one nearest to the number that was given
 };
 
@@ -59,11 +58,10 @@ class Fit {
   bool admits(json::Node value) const;
   // The only values that can pass, where they can be listed.
   std::optional<std::vector<json::Value>> listed() const;
+  // Can it be one that nothing is known of?
+  bool admits_new() const;
   bool is_impossible() const { return change({}).impossible; }
   Change change(json::Node current) const;
-
-  // What it was worked out from, beside the contract.
-  std::vector<std::uint32_t> slots = {}, aggregates = {}, envelopes = {};
 
  private:
   bool admits_present(json::Node value) const;
@@ -93,8 +91,5 @@ Fits fits_of(const Rules& rules, const State& state, ToolId tool, bool with_refe
 // Of assertions about what the model was asked, or what it said.
 Fits boundary_fits(const Rules& rules, const State& state, const std::vector<contract::Invariant>& assertions,
                    const Hiding* hiding);
-
-// What tests say, one by one.
-std::vector<Must> musts_of(const std::vector<contract::Test>& tests);
 
 }  // namespace baton::session

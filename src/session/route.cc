@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -33,6 +34,7 @@ class Search {
     name_entities();
     list_ways();
     lay_out();
+    find_due();
   }
 
   Route run() {
@@ -53,7 +55,8 @@ class Search {
         cut = true;
         continue;
       }
-      for (std::size_t way = 0; way < ways_.size(); ++way) {
+      const std::optional<std::size_t> due = due_at(spots_[i]);
+      for (std::size_t way = due.value_or(0); way < (due ? *due + 1 : ways_.size()); ++way) {
         if (!can_call(spots_[i], ways_[way])) continue;
         Spot next = spots_[i];
         call(next, ways_[way]);
@@ -176,7 +179,7 @@ class Search {
     std::map<Fact, std::set<std::uint32_t>> known;
     for (const auto& [watch, cell] : watches_)
       for (const auto& [entity, met] : state_.records[watch].by_entity)
-        if (met) known[entity].insert(watch);
+        if (met && usable_[rules_.watches[watch].prior]) known[entity].insert(watch);
     std::set<std::set<std::uint32_t>> told;
     for (const auto& [entity, of] : known)
       if (told.insert(of).second) add_entity(entity);
@@ -205,7 +208,7 @@ class Search {
   bool may_be(const Fits& fits, const contract::PathAt& at, const Fact& entity) const {
     for (const auto& [place, fit] : fits) {
       if (fit.path() != at.path) continue;
-      if (entity.empty()) return !fit.listed();
+      if (entity.empty()) return fit.admits_new();
       if (is_hidden(entity)) return true;
       const auto document = json::parse(entity);
       return document && fit.admits(document->root());
@@ -216,6 +219,8 @@ class Search {
   // --- ways to go on ----------------------------------------------------------------------------------------------------------------
 
   void list_ways() {
+    // First, so that nobody is sent to call what a word would do for.
+    if (steps_wanted_ > 0) ways_.push_back({kNone, {}});
     std::vector<ToolId> tools;
     for (ToolId id = 0; id < plan_.tools.size(); ++id)
       if (relevant_[id] && usable_[id]) tools.push_back(id);
@@ -244,7 +249,6 @@ class Search {
       }
       for (Way& way : ways) ways_.push_back(std::move(way));
     }
-    if (steps_wanted_ > 0) ways_.push_back({kNone, {}});
   }
 
   // --- cells ------------------------------------------------------------------------------------------------------------------------
@@ -297,6 +301,51 @@ class Search {
   PhaseId phase_of(const std::string& cells) const {
     return static_cast<PhaseId>(static_cast<unsigned char>(cells[0])) |
            static_cast<PhaseId>(static_cast<unsigned char>(cells[1])) << 8;
+  }
+
+  // --- calls without which it does not go ------------------------------------------------------------------------------------------
+  // What the target needs, and what that needs, has to be called in any case. Where such a call takes nothing away it is made as soon
+  // as it can be: no sequence gets longer by it, and the many orders of the same calls are not gone through one by one.
+
+  void find_due() {
+    std::set<std::pair<ToolId, std::size_t>> known;
+    std::vector<std::pair<ToolId, std::size_t>> open;
+    const auto need = [&](ToolId id, const auto& entity_of) {
+      for (const ToolRules::Need& one : rules_.tools[id].needs) {
+        if (one.watch == kNone) continue;
+        const ToolId prior = rules_.watches[one.watch].prior;
+        const std::size_t entity = one.fact == kNone ? 0 : entity_of(one.fact);
+        const std::vector<std::uint32_t> paths = paths_of(prior);
+        // Whom it is about must leave one way to call it.
+        if (!usable_[prior] || paths.size() > 1 || (paths.size() == 1 && one.fact == kNone)) continue;
+        const contract::Tool& tool = rules_.tool(prior);
+        const bool takes_away = tool.advances_to || tool.commit == contract::Commit::None ||
+                                std::ranges::any_of(tool.forbids, [&](ToolId of) { return forbidden_.contains(of); });
+        if (takes_away) continue;
+        for (std::size_t way = 0; way < ways_.size(); ++way)
+          if (ways_[way].tool == prior && (paths.empty() || ways_[way].about[0].second == entity))
+            due_.push_back({way, watches_.at(one.watch) + entity});
+        if (known.emplace(prior, entity).second) open.emplace_back(prior, entity);
+      }
+    };
+    need(target_.tool, [&](std::uint32_t fact) { return of_target_.at(fact); });
+    std::string start(size_, '\0');
+    begin(start);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      // Only what is called for certain makes its own needs certain.
+      const auto [id, entity] = open[i];
+      const bool certain = std::ranges::any_of(due_, [&, id = id, entity = entity](const Due& one) {
+        const Way& way = ways_[one.way];
+        return way.tool == id && (way.about.empty() || way.about[0].second == entity) && start[one.cell] == 0;
+      });
+      if (certain) need(id, [entity = entity](std::uint32_t) { return entity; });
+    }
+  }
+
+  std::optional<std::size_t> due_at(const Spot& spot) const {
+    for (const Due& one : due_)
+      if (spot.cells[one.cell] == 0 && can_call(spot, ways_[one.way])) return one.way;
+    return std::nullopt;
   }
 
   // --- rules ------------------------------------------------------------------------------------------------------------------------
@@ -483,6 +532,10 @@ class Search {
   std::vector<Fact> entities_;
   std::map<std::uint32_t, std::size_t> of_target_;
   std::vector<Way> ways_;
+  struct Due {
+    std::size_t way, cell;  // a call, and where it is seen whether it was made
+  };
+  std::vector<Due> due_;
   std::size_t size_ = 0;
   std::vector<Spot> spots_;
 };

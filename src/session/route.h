@@ -16,7 +16,7 @@ namespace baton::session {
 
 // How far it is looked: beyond it nobody follows a hint, and an answer must not take long.
 inline constexpr std::size_t kRouteCallsMax = 12;
-inline constexpr std::size_t kRouteStatesMax = 20'000;
+inline constexpr std::size_t kRouteStatesMax = 5'000;
 
 struct RouteTarget {
   ToolId tool = 0;

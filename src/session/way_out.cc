@@ -95,9 +95,8 @@ class Finder {
     std::string place;
     std::vector<SlotId> refill = {};
     std::vector<std::pair<std::uint32_t, std::uint32_t>> recapture = {};
-    // What the slot, or the stage, must then have; by its index.
-    std::map<SlotId, std::vector<Must>> slot_wants = {};
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Must>> stage_wants = {};
+    // What a slot must then have.
+    std::map<SlotId, const std::vector<contract::Test>*> slot_wants = {};
   };
 
   const contract::Tool& tool() const { return rules_.tool(verdict_.tool); }
@@ -230,7 +229,7 @@ class Finder {
                       [&](const auto& other) { return other.slot == when.slot ? keeps(other.then) : !holds(other); });
       if (!first) continue;
       either.refill.push_back(when.slot);
-      either.slot_wants[when.slot] = musts_of(when.tests);
+      either.slot_wants[when.slot] = &when.tests;
       return true;
     }
     return false;
@@ -334,7 +333,7 @@ class Finder {
       not_searched_ = true;
       return;
     }
-    mark_for_now(route, places, option);
+    name_moved(route, places, option);
     const bool told = std::ranges::any_of(
         out.options, [&](const WayOption& one) { return json::write(shown(one)) == json::write(shown(option)); });
     if (!told) out.options.push_back(std::move(option));
@@ -403,8 +402,7 @@ class Finder {
         return open.tool == step.tool && !open.committed && open.state != CallState::Awaiting;
       });
       for (const RouteEntity& entity : step.entities) tell_entity(route, i, entity, call);
-      if (!tell_output(route, i, call)) return false;
-      tell_fillings(route, i, eithers, option.changes, call);
+      if (!tell_wanted(route, i, eithers, option.changes, call)) return false;
     }
     return true;
   }
@@ -437,17 +435,68 @@ class Finder {
     if (same.as_this.empty() && !same.before && !entity.value.empty())
       for (std::size_t w = 0; w < state_.records.size() && same.known_to.empty(); ++w) {
         const auto known = state_.records[w].by_entity.find(entity.value);
-        if (known != state_.records[w].by_entity.end() && known->second)
+        if (known != state_.records[w].by_entity.end() && known->second && may_be_named(rules_.watches[w].prior))
           same.known_to = rules_.tool(rules_.watches[w].prior).name;
       }
     if (!same.as_this.empty() || same.before || !same.known_to.empty()) call.same.push_back(std::move(same));
   }
 
-  // False: two that wait for it want what cannot both be.
-  bool tell_output(const Route& route, std::size_t i, CallBefore& call) const {
+  bool may_be_named(ToolId id) const {
+    return !std::ranges::binary_search(state_.denied, id) &&
+           std::ranges::none_of(rules_.tool(id).label_gates,
+                                [&](std::uint32_t gate) { return state_.has_label(plan_.label_gates[gate].label); });
+  }
+
+  // What is wanted of one call's arguments and output, place by place.
+  struct Wants {
+    std::map<std::pair<Change::In, std::string>, Fit> fits = {};
+    std::map<std::pair<Change::In, std::string>, std::string> same_as = {};
+  };
+
+  Fit& want(Wants& wants, ToolId id, contract::Source source, const contract::PathAt& at) const {
+    const auto in = source == contract::Source::Arguments ? Change::In::Arguments : Change::In::Output;
+    const std::string place = pointer_of(at.path);
+    const auto [entry, is_new] = wants.fits.try_emplace({in, place}, at, environment());
+    if (!is_new) return entry->second;
+    // What its own rules say of the place holds as well.
+    const auto& rules_of_it =
+        source == contract::Source::Arguments ? rules_.tool(id).arguments : rules_.tool(id).output_assertions;
+    for (const auto* list : {&rules_of_it, &rules_.tool(id).execution_constraints}) {
+      if (source == contract::Source::Output && list != &rules_of_it) continue;
+      for (const contract::Invariant& one : *list)
+        if (one.scope == contract::Scope::Call && one.at.path == at.path && !one.tests.empty())
+          entry->second.test(one.tests, one.origin == contract::Origin::Schema);
+    }
+    return entry->second;
+  }
+
+  // False: those that wait for the call want what cannot both be.
+  bool tell_wanted(const Route& route, std::size_t i, const std::vector<Either>& eithers,
+                   const std::vector<Change>& changes, CallBefore& call) const {
+    Wants wants;
+    want_output(route, i, wants);
+    want_fillings(route, i, eithers, wants);
+    want_captures(route, i, changes, wants);
+    for (const auto& [where, fit] : wants.fits) {
+      Change change = fit.change({});
+      if (change.impossible) return false;
+      change.in = where.first;
+      if (const auto same = wants.same_as.find(where); same != wants.same_as.end()) {
+        // The value is known: it either is what is wanted, or there is no way.
+        change.must = {{"same_as", same->second}};
+        const json::Node value = arguments_.at({fits_.at(same->second).path(), {}});
+        if (!std::ranges::any_of(changes, [&](const Change& one) { return one.place == same->second; }) &&
+            !fit.admits(value))
+          return false;
+      }
+      change.may_be_left_out = false;
+      call.wanted.push_back(std::move(change));
+    }
+    return true;
+  }
+
+  void want_output(const Route& route, std::size_t i, Wants& wants) const {
     const RouteStep& step = route.steps[i];
-    Fits fits;
-    const Environment environment = this->environment();
     for (const ToolRules::Told& told : rules_.tools[step.tool].told) {
       Fact entity;
       for (const RouteEntity& one : step.entities)
@@ -455,55 +504,46 @@ class Finder {
       if (!is_relied_on(route, i, told.watch, entity, entity.empty())) continue;
       const Watch& watch = rules_.watches[told.watch];
       for (const auto& one : rules_.tool(watch.dependent).preconditions[watch.precondition].with_output)
-        fits.try_emplace(pointer_of(one.at.path), one.at, environment).first->second.test(one.tests, false);
+        want(wants, step.tool, contract::Source::Output, one.at).test(one.tests, false);
     }
-    for (const auto& one : rules_.tool(step.tool).output_assertions)
-      if (one.scope == contract::Scope::Call)
-        if (const auto fit = fits.find(pointer_of(one.at.path)); fit != fits.end()) fit->second.test(one.tests, false);
-    for (const auto& [place, fit] : fits) {
-      Change change = fit.change({});
-      if (change.impossible) return false;
-      change.in = Change::In::Output;
-      call.wanted.push_back(std::move(change));
-    }
-    return true;
   }
 
-  // What the slots and stages that this call fills must be given, so that the refused one passes.
-  void tell_fillings(const Route& route, std::size_t i, const std::vector<Either>& eithers,
-                     const std::vector<Change>& changes, CallBefore& call) const {
+  // What the slots that this call fills must be given, so that the refused one passes.
+  void want_fillings(const Route& route, std::size_t i, const std::vector<Either>& eithers, Wants& wants) const {
     const ToolId id = route.steps[i].tool;
-    const auto is_last = [&](const auto& fills) {
-      for (std::size_t k = i + 1; k < route.steps.size(); ++k)
-        if (route.steps[k].tool != kNone && fills(route.steps[k].tool)) return false;
-      return true;
-    };
     for (const contract::Bind& bind : rules_.tool(id).binds) {
-      if (!is_last([&](ToolId other) {
-            return std::ranges::any_of(rules_.tool(other).binds,
-                                       [&](const auto& one) { return one.slot == bind.slot; });
-          }))
-        continue;
-      std::vector<Must> must;
+      const bool again = std::any_of(route.steps.begin() + static_cast<std::ptrdiff_t>(i) + 1, route.steps.end(),
+                                     [&](const RouteStep& step) { return step.tool == id; });
+      if (again) continue;
       for (const ToolRules::Ref& ref : indexes().refs) {
         const contract::Invariant& one = tool().arguments[ref.invariant];
-        if (*one.ref == bind.slot && is_there(verdict_.facts[ref.fact]))
-          must.push_back({"same_as", pointer_of(one.at.path)});
+        if (*one.ref != bind.slot || !is_there(verdict_.facts[ref.fact])) continue;
+        want(wants, id, bind.source, bind.at).be_there();
+        const auto in = bind.source == contract::Source::Arguments ? Change::In::Arguments : Change::In::Output;
+        wants.same_as[{in, pointer_of(bind.at.path)}] = pointer_of(one.at.path);
       }
       for (const Either& either : eithers)
-        if (const auto wants = either.slot_wants.find(bind.slot); wants != either.slot_wants.end())
-          must.insert(must.end(), wants->second.begin(), wants->second.end());
-      want(call, bind.source, bind.at, std::move(must));
+        if (const auto wanted = either.slot_wants.find(bind.slot); wanted != either.slot_wants.end())
+          want(wants, id, bind.source, bind.at).test(*wanted->second, false);
     }
+  }
+
+  // The same of what it captures for envelopes.
+  void want_captures(const Route& route, std::size_t i, const std::vector<Change>& changes, Wants& wants) const {
+    const ToolId id = route.steps[i].tool;
     for (const ToolRules::Stage& at : rules_.tools[id].stages) {
-      const contract::Stage& stage = plan_.envelopes[at.envelope].stages[at.stage];
-      const auto fills = [&](ToolId other) { return other == id; };
-      if (stage.role == Role::Constrained || !is_last(fills)) continue;
+      const contract::Envelope& envelope = plan_.envelopes[at.envelope];
+      const contract::Stage& stage = envelope.stages[at.stage];
+      if (stage.role == Role::Constrained) continue;
       for (const ToolRules::Stage& held : indexes().stages) {
-        if (held.envelope != at.envelope || plan_.envelopes[held.envelope].stages[held.stage].role != Role::Constrained)
-          continue;
-        if (const auto value = number_at(held.fact, changes))
-          want(call, stage.source, stage.at, {admitting(at.envelope, stage.role, *value)});
+        if (held.envelope != at.envelope || envelope.stages[held.stage].role != Role::Constrained) continue;
+        const auto value = number_at(held.fact, changes);
+        if (!value) continue;
+        const bool rises = envelope.constraint == contract::Constraint::MonotonicIncrease;
+        Fit& fit = want(wants, id, stage.source, stage.at);
+        if (stage.role == Role::Ceiling || (stage.role == Role::Initial && !rises)) fit.be_between(value, {}, false);
+        else if (stage.role == Role::Floor || stage.role == Role::Initial) fit.be_between({}, value, false);
+        else fit.be_between(value, value, false);  // of a band: the value itself is always in it
       }
     }
   }
@@ -522,46 +562,26 @@ class Finder {
     return number_of(verdict_.facts[fact]);
   }
 
-  // What a reference must be for a value to pass. Of a band: the value itself, which always does.
-  Must admitting(std::uint32_t envelope, Role role, const Decimal& value) const {
-    const bool rises = plan_.envelopes[envelope].constraint == contract::Constraint::MonotonicIncrease;
-    const Value number = Value::number(value.text());
-    if (role == Role::Ceiling || (role == Role::Initial && !rises)) return {"gte", number};
-    if (role == Role::Floor || role == Role::Initial) return {"lte", number};
-    return {"equals", number};
-  }
-
-  static void want(CallBefore& call, contract::Source source, const contract::PathAt& at, std::vector<Must> must) {
-    if (must.empty()) return;
-    const auto in = source == contract::Source::Arguments ? Change::In::Arguments : Change::In::Output;
-    const std::string place = pointer_of(at.path);
-    for (Change& one : call.wanted)
-      if (one.in == in && one.place == place) {
-        one.must.insert(one.must.end(), must.begin(), must.end());
-        return;
+  // Calls that are made before take from totals, and go on with chains, that the refused one is judged by.
+  void name_moved(const Route& route, const std::set<std::string>& places, WayOption& option) const {
+    std::set<std::string> moved;
+    for (const RouteStep& step : route.steps) {
+      if (step.tool == kNone) continue;
+      for (const std::uint32_t index : tool().aggregates) {
+        const contract::Aggregate& aggregate = plan_.aggregates[index];
+        const bool counted = aggregate.metric == contract::Metric::Count && !aggregate.at;  // by the search
+        if (!counted && std::ranges::count(rules_.tool(step.tool).aggregates, index) > 0) moved.insert(aggregate.name);
       }
-    call.wanted.push_back({in, place, std::move(must)});
-  }
-
-  // Calls that are made before may leave other totals, slots and references.
-  void mark_for_now(const Route& route, const std::set<std::string>& places, WayOption& option) const {
-    for (Change& change : option.changes) {
-      if (change.in != Change::In::Arguments || !places.contains(change.place)) continue;
-      const Fit& fit = fits_.at(change.place);
-      for (const RouteStep& step : route.steps) {
-        if (step.tool == kNone) continue;
-        const contract::Tool& tool = rules_.tool(step.tool);
-        const auto among = [](const auto& list, std::uint32_t one) {
-          return std::ranges::find(list, one) != list.end();
-        };
-        change.for_now =
-            change.for_now ||
-            std::ranges::any_of(tool.binds, [&](const auto& bind) { return among(fit.slots, bind.slot); }) ||
-            std::ranges::any_of(tool.aggregates, [&](std::uint32_t one) { return among(fit.aggregates, one); }) ||
-            std::ranges::any_of(rules_.tools[step.tool].stages,
-                                [&](const auto& stage) { return among(fit.envelopes, stage.envelope); });
-      }
+      for (const ToolRules::Stage& own : indexes().stages)
+        for (const ToolRules::Stage& other : rules_.tools[step.tool].stages) {
+          const contract::Envelope& envelope = plan_.envelopes[own.envelope];
+          if (other.envelope != own.envelope || envelope.stages[own.stage].role != Role::Constrained) continue;
+          const bool goes_on =
+              envelope.stages[other.stage].role == Role::Constrained && is_monotonic(envelope.constraint);
+          if (goes_on || places.contains(pointer_of(envelope.stages[own.stage].at.path))) moved.insert(envelope.name);
+        }
     }
+    option.moved.assign(moved.begin(), moved.end());
   }
 
   const Rules& rules_;

@@ -3,8 +3,8 @@
 // "shares at most 500, or call approve_risk_check first", in words and as data.
 //
 // A way is as good as the rules are known: values at the edges of what is offered pass, and calls in the order that is offered are
-// legal if they are committed with outputs as it says. What it does not promise: that a tool answers so, that a person approves, and
-// what other sessions do meanwhile.
+// legal if they are committed with outputs as it says, and leave enough of the totals that it names. What it does not promise: that a
+// tool answers so, that a person approves, and what others do meanwhile.
 //
 // It says nothing to whoever may not call a tool, and names no tool that the session may not call. Texts of arguments and of slots
 // are never in it; numbers, and what stands in the contract, may be.
@@ -39,9 +39,10 @@ struct CallBefore {
 struct WayOption {
   std::vector<Change> changes = {};
   std::vector<CallBefore> calls = {};
-  bool other_arguments = false;  // any that differ from these
-  bool alone = false;            // as it is, by itself: it was refused for what it was proposed with
-  std::string wait_for;          // `approval`: nothing goes on before one that waits is decided
+  std::vector<std::string> moved = {};  // aggregates and envelopes by which it is judged, and which `calls` move
+  bool other_arguments = false;         // any that differ from these
+  bool alone = false;                   // as it is, by itself: it was refused for what it was proposed with
+  std::string wait_for;                 // `approval`: nothing goes on before one that waits is decided
 };
 
 struct WayOut {
@@ -60,7 +61,7 @@ struct WayOut {
 WayOut way_out(const Rules& rules, const State& state, const Proposal& proposal, std::size_t call,
                const CallVerdict& verdict, const Hiding* hiding = nullptr);
 
-// {status, text, options[{changes[], calls[], other_arguments?, alone?, wait_for?}]}
+// {status, text, options[{changes[], calls[], moved[]?, other_arguments?, alone?, wait_for?}]}
 json::Value shown(const WayOut& way);
 
 }  // namespace baton::session

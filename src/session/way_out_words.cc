@@ -57,7 +57,6 @@ std::string in_words(const Change& change) {
   std::string out;
   for (const Must& must : change.must) out.append(out.empty() ? " " : " and ").append(in_words(must));
   if (change.may_be_left_out) out += " or left out";
-  if (change.for_now) out += " as things are now";
   return what + out;
 }
 
@@ -68,7 +67,10 @@ std::string in_words(const CallBefore& call) {
       out += " for the same " + session::in_words(std::string_view(same.as_this));
       if (same.place != same.as_this) out += " as " + session::in_words(std::string_view(same.place));
     } else if (!same.known_to.empty()) {
-      out += " for a " + session::in_words(std::string_view(same.place)) + " that " + same.known_to + " was called for";
+      const std::string what = session::in_words(std::string_view(same.place));
+      constexpr std::string_view kVowels = "aeio";
+      out += (kVowels.find(what.front()) != std::string_view::npos ? " for an " : " for a ") + what + " that " +
+             same.known_to + " was called for";
     } else {
       out += " for the same " + session::in_words(std::string_view(same.before_place)) + " as before";
     }
@@ -97,9 +99,15 @@ std::string in_words(const WayOption& option) {
     else calls.append(calls.empty() ? "call " : ", then ").append(in_words(call));
   }
   if (!calls.empty()) out.append(out.empty() ? "" : " and ").append(calls).append(" first");
+  if (!option.moved.empty()) {
+    std::string moved;
+    for (const std::string& one : option.moved) moved.append(moved.empty() ? "" : ", ").append(one);
+    out += " (which counts for " + moved + ")";
+  }
   if (responses > 0)
     out.append(out.empty() ? "" : " and ")
-        .append("go on with " + std::to_string(responses) + " other response" + (responses == 1 ? "" : "s") + " first");
+        .append("let " + std::to_string(responses) + " other response" + (responses == 1 ? "" : "s") +
+                " come before it");
   return out;
 }
 
@@ -117,7 +125,6 @@ Value shown(const Change& change) {
   out.set("must", std::move(must));
   if (change.nearest) out.set("nearest", *change.nearest);
   if (change.may_be_left_out) out.set("may_be_left_out", true);
-  if (change.for_now) out.set("for_now", true);
   return out;
 }
 
@@ -180,6 +187,11 @@ Value shown(const WayOption& option) {
   Value calls = Value::array();
   for (const CallBefore& call : option.calls) calls.push(shown(call));
   out.set("calls", std::move(calls));
+  if (!option.moved.empty()) {
+    Value moved = Value::array();
+    for (const std::string& one : option.moved) moved.push(one);
+    out.set("moved", std::move(moved));
+  }
   if (option.other_arguments) out.set("other_arguments", true);
   if (option.alone) out.set("alone", true);
   if (!option.wait_for.empty()) out.set("wait_for", option.wait_for);
