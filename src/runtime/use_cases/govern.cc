@@ -429,7 +429,7 @@ class Govern {
     if (effects.killed) whole.set("killed", true);
     if (auto done = append_session(act_, id_, kSessionStep, std::move(whole)); !done) return done;
 
-    Value body = session::shown(proposal, verdict, effects);
+    Value body = session::shown(rules, state, proposal, verdict, effects, &hiding_);
     if (state.mode == session::Mode::Enforce)
       if (auto done = ask(proposal, verdict, approvals, body); !done) return done;
     if (asking_.starts)
