@@ -392,7 +392,7 @@ TEST(Settle, ATimeoutMayBeAllowedALossNever) {
 // contracts 9.11: parsed once, and what is no JSON stays the text it is.
 TEST(Settle, AnOutputThatIsTextIsParsedOnce) {
   const auto parsed = [](std::string_view text) {
-    std::optional<json::Document> keep;
+    std::unique_ptr<json::Document> keep;
     const auto document = json::parse(text);
     return json::write(parsed_output(document->root(), keep));
   };

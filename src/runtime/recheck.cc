@@ -84,10 +84,7 @@ void redecide_start(json::Node payload, const session::Rules& rules, const sessi
 
 void redecide_settlement(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
   const std::string id = text_in(payload, "call_id");
-  session::Receipt receipt = recorded_receipt(payload);
-  // An output that is no object was recorded without values.
-  if (!payload["values"] && (payload["output"] || payload["output_text"])) receipt.output = {};
-  const session::SettleVerdict verdict = session::settle(rules, state, id, receipt);
+  const session::SettleVerdict verdict = session::settle(rules, state, id, recorded_receipt(payload));
   std::string recorded = text_in(payload, "state"), now = "nothing: no call is open";
   for (const json::Node one : payload["failures"].elements()) recorded += ":" + text_in(one, "code");
   if (payload["counts_as_error"].is_true()) recorded += " (an error)";

@@ -299,6 +299,7 @@ session::Receipt recorded_receipt(json::Node payload) {
   else if (result.is_text("unknown")) out.kind = session::Receipt::Lost;
   if (payload["ack"].is_boolean()) out.ack = payload["ack"].boolean();
   if (payload["values"].is_object()) out.output = session::Values::of_record(payload["values"], payload["output"]);
+  if (payload["output_object"].is_boolean()) out.recorded_object = payload["output_object"].boolean();
   const json::Node error = payload["error"];
   out.error.code = optional_text(error, "code");
   out.error.error_class = optional_text(error, "class");

@@ -17,9 +17,9 @@ Refusal refusal(Code code, std::initializer_list<Argument> arguments = {}) { ret
 
 // 1: may this session do anything at all? Empty: it may.
 std::optional<Refusal> standing_refusal(const State& state, bool lease_stale) {
+  if (lease_stale) return refusal(Code::lease_stale);
   if (state.standing == Standing::Killed) return refusal(Code::session_killed, {{"reason", state.ended_because}});
   if (state.standing == Standing::Closed) return refusal(Code::session_closed);
-  if (lease_stale) return refusal(Code::lease_stale);
   return std::nullopt;
 }
 

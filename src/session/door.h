@@ -68,7 +68,7 @@ Preflight read_preflight(json::Node asked);
 
 // A receipt, and the document its output may have been parsed into.
 struct ReadReceipt {
-  std::optional<json::Document> parsed;
+  std::unique_ptr<json::Document> parsed;  // never moves: the receipt points into it
   Receipt receipt;
   std::string problem;
 };

@@ -66,7 +66,7 @@ class Seed {
     const Step alone;
     Judge(rules_, state, *tool, alone, nullptr).measure(Values::of_document(arguments), taken.facts);
     take_step(rules_, state, step);
-    std::optional<json::Document> parsed;
+    std::unique_ptr<json::Document> parsed;
     const Values output = Values::of_document(parsed_output(or_empty_object(call["output"]), parsed));
     take_settlement(rules_, state, committed_with(rules_, state, *state.find(taken.id), output));
     return {};
@@ -110,7 +110,7 @@ Seen judge(const Rules& rules, const contract::Tool& tool, json::Node body) {
   if (call.verdict != Verdict::Allow || !body["output"]) return out;
   take_step(rules, state, step_of(proposal, verdict));
   Receipt receipt;
-  std::optional<json::Document> parsed;
+  std::unique_ptr<json::Document> parsed;
   if (!body["output"].is_null()) receipt.output = Values::of_document(parsed_output(body["output"], parsed));
   const SettleVerdict settled = settle(rules, state, "case", receipt);
   if (!settled.failures.empty()) {

@@ -34,11 +34,11 @@ CallError error_named(std::string_view text) {
   return out;
 }
 
-json::Node parsed_output(json::Node output, std::optional<json::Document>& parsed) {
+json::Node parsed_output(json::Node output, std::unique_ptr<json::Document>& parsed) {
   if (!output.is_string()) return output;
   auto document = json::parse(output.string());
   if (!document) return output;
-  parsed.emplace(std::move(*document));
+  parsed = std::make_unique<json::Document>(std::move(*document));
   return parsed->root();
 }
 
@@ -77,9 +77,7 @@ void read_output(const Rules& rules, ToolId id, const Values& output, const Envi
 
 // Does an ok receipt prove that it happened? What is missing, when not.
 std::string_view missing_evidence(const contract::Tool& tool, const Receipt& receipt) {
-  const json::Node output = receipt.output.root();
-  if (tool.evidence == Evidence::LocalTransaction && !(output && (output.is_object() || receipt.output.is_record())))
-    return "an output object";
+  if (tool.evidence == Evidence::LocalTransaction && !receipt.has_object()) return "an output object";
   if (tool.evidence == Evidence::AckOnly && !receipt.ack) return "an acknowledgement";
   return {};
 }
@@ -165,8 +163,12 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
 Retry retry(const contract::Tool& tool, const Attempt& attempt, std::int64_t made, const Decimal& elapsed_ms) {
   const Decimal total(tool.total_ms);
   if (elapsed_ms > total) return {{}, true, false};
-  if (attempt.kind != Receipt::Error || made >= tool.retries.max_attempts) return {};
-  const CallError& error = attempt.error;
+  if (attempt.kind == Receipt::Ok || attempt.kind == Receipt::Lost || made >= tool.retries.max_attempts) return {};
+  CallError error = attempt.error;
+  if (attempt.kind == Receipt::Timeout) {
+    error.error_class = "timeout";
+    if (error.code.empty()) error.code = "timeout";
+  }
   const bool limited = error.error_class == "rate_limited" || error.http_status == 429;
   Decimal sleep;
   if (limited) {

@@ -2,6 +2,7 @@
 // What became of a call: what its receipt proves, and whether it is tried again. Pure; the edges carry it out.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,13 @@ struct Receipt {
   bool ack = true;
   Values output = {};  // no root: there was none. A string that is JSON is parsed before (parsed_output)
   CallError error = {};
+  bool recorded_object = true;  // of an output that was recorded: was it an object?
+
+  bool has_object() const { return output.is_record() ? recorded_object : output.root().is_object(); }
 };
 
 // The output as rules see it: a string that holds JSON is what it holds. `parsed` keeps it.
-json::Node parsed_output(json::Node output, std::optional<json::Document>& parsed);
+json::Node parsed_output(json::Node output, std::unique_ptr<json::Document>& parsed);
 
 struct SettleVerdict {
   bool is_open = true;                     // false: no outcome is awaited (call_not_open)
@@ -46,8 +50,7 @@ Settled committed_with(const Rules& rules, const State& state, const OpenCall& c
 // --- trying again -----------------------------------------------------------------------------------------------------------------
 
 struct Attempt {
-  Receipt::Kind kind =
-      Receipt::Ok;  // Timeout: total_ms is over. An attempt that itself took too long is an error of class `timeout`
+  Receipt::Kind kind = Receipt::Ok;  // Timeout: of this attempt
   CallError error = {};
   std::optional<json::Decimal> retry_after;  // seconds, as the tool asked
 };

@@ -194,6 +194,7 @@ Value held_value(const Held& held) {
     any = any || stage;
   }
   if (any) out.set("stages", std::move(stages));
+  if (held.since != 0) out.set("since", held.since);
   if (held.strictest) out.set("strictest", number_value(*held.strictest));
   return out;
 }
@@ -318,6 +319,7 @@ class StateReader {
         if (!stage.is_null()) to.stages[i] = decimal(stage);
         ++i;
       }
+      if (one["since"]) to.since = static_cast<std::uint32_t>(number(one["since"]));
       if (one["strictest"]) to.strictest = decimal(one["strictest"]);
     });
     for (const json::Node step : node_["loop"].elements()) out.loop.push_back(loop_step(step));

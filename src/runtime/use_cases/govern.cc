@@ -133,9 +133,14 @@ Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id
   auto read = read_governed(**row, std::move(*rules));
   if (!read) return tl::make_unexpected(read.error());
   out.session = std::move(*read);
-  if (out.leased)
-    out.lease_stale = out.leased->fence != out.session.fence ||
-                      !work::check_lease(*out.item, *out.leased, now, Code::LEASE_STALE).empty();
+  if (!out.leased) return std::optional(std::move(out));
+  // A session that ended with its lease is told so; one that ended for another reason is told that.
+  const session::State& state = out.session.state;
+  const bool by_lease =
+      state.standing == session::Standing::Killed && state.ended_because == out.leased->ended_because;
+  const bool stale = out.leased->fence != out.session.fence ||
+                     !work::check_lease(*out.item, *out.leased, now, Code::LEASE_STALE).empty();
+  out.lease_stale = stale && (state.standing == session::Standing::Open || by_lease);
   return std::optional(std::move(out));
 }
 
@@ -747,7 +752,8 @@ Result<void> settle_one(Act& act, const std::string& session_id, const Question&
     set_arguments(kept, output);
     if (const Value* inline_output = kept.find("arguments")) payload.set("output", *inline_output);
     else payload.set("output_text", *kept.find("arguments_text"));
-    if (tool != kNone && (output.is_object() || output.is_array()))
+    if (!output.is_object()) payload.set("output_object", false);
+    if (tool != kNone)
       payload.set("values",
                   recorded_values(receipt.receipt.output, held.session.rules->tools[tool].output_paths, hiding));
   }
