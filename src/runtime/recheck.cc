@@ -37,6 +37,19 @@ std::string verdict_of(std::string_view verdict, const std::vector<session::Refu
   return out;
 }
 
+// What a variable was is kept as a keyed hash: without the key nothing can be compared with it.
+bool compares_environment(const session::Rules& rules, std::string_view tool) {
+  const auto id = rules.plan->find_tool(tool);
+  if (!id) return false;
+  const contract::Tool& found = rules.tool(*id);
+  for (const auto* list :
+       {&found.arguments, &found.input_assertions, &found.output_assertions, &found.execution_constraints})
+    for (const contract::Invariant& one : *list)
+      for (const contract::Test& test : one.tests)
+        if (test.op == contract::Op::EqualsEnv) return true;
+  return false;
+}
+
 void redecide_step(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
   const session::Proposal proposal = recorded_proposal(payload);
   const session::StepVerdict verdict = session::decide(rules, state, proposal);
@@ -108,7 +121,9 @@ std::optional<Redecided> redecide(std::string_view type, json::Node payload, con
   else if (type == kCallStarted) redecide_start(payload, rules, state, out);
   else if (type == kCallSettled) redecide_settlement(payload, rules, state, out);
   else return std::nullopt;
-  out.is_replayable = !has_hidden_values(payload);
+  out.is_replayable = !has_hidden_values(payload) && std::ranges::none_of(out.calls, [&](const Redecided::Call& call) {
+    return compares_environment(rules, call.tool);
+  });
   return out;
 }
 
