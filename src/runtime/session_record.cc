@@ -215,6 +215,8 @@ std::optional<session::TakenStep> read_step(const session::Rules& rules, json::N
     else taken.tool_name = tool;
     taken.asks = call["approval_id"].is_string();
     taken.allow_on_timeout = call["allow_on_timeout"].is_true();
+    for (const json::Node one : call["failures"].elements())
+      if (one["code"].is_text("execution_constraint_violated")) taken.breaks_constraint = true;
     taken.digest = optional_text(call, "arguments_sha256");
     if (taken.tool != kNone && call["values"].is_object()) taken.facts = facts_in(rules, taken.tool, call);
     out.calls.push_back(std::move(taken));

@@ -193,6 +193,8 @@ TakenStep step_of(const Proposal& proposal, const StepVerdict& verdict) {
     if (!call.failures.empty()) taken.reason = call.failures.front().code();
     taken.asks = call.asked.has_value();
     taken.allow_on_timeout = call.asked && call.asked->allow_on_timeout;
+    taken.breaks_constraint = std::ranges::any_of(
+        call.failures, [](const Refusal& one) { return one.code() == Code::execution_constraint_violated; });
     taken.digest = call.digest;
     taken.facts = call.facts;
     out.calls.push_back(std::move(taken));
@@ -314,6 +316,11 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     out.facts = verdict.facts;
     out.digest = digest;
   }
+  // What was let through against a constraint still breaks it.
+  if (!differs && call->breaks_constraint && verdict.failures.empty())
+    verdict.failures.push_back(
+        refusal(Code::execution_constraint_violated,
+                {{"path", "an argument"}, {"problem", "breaks a constraint"}, {"remedy", "propose other arguments"}}));
   out.failures = std::move(verdict.failures);
   return out;
 }

@@ -102,8 +102,15 @@ ReadReceipt read_receipt(json::Node node) {
 
 Value EngineDoor::propose(const Value& step) {
   const json::Document document = document_of(step);
-  const ReadProposal read = read_proposal(document.root());
+  ReadProposal read = read_proposal(document.root());
   if (!read.problem.empty()) return refused(read.problem);
+  // What is begun later is compared with what was proposed.
+  std::vector<std::string> digests(read.proposal.calls.size());
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    Proposed& call = read.proposal.calls[i];
+    if (call.arguments.root().is_object()) digests[i] = digest_of(call.arguments.root()).value_or("");
+    call.digest = digests[i];
+  }
   const StepVerdict verdict = decide(*rules_, state_, read.proposal);
   Effects effects;
   const bool joins = verdict.calls.size() == 1 && !verdict.calls[0].joins.empty();

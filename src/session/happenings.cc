@@ -58,7 +58,7 @@ class Change {
   }
 
   void add_block() {
-    if (state_.mode == Mode::LogOnly) return;
+    if (state_.mode == Mode::LogOnly || state_.standing != Standing::Open) return;
     ++state_.consecutive_blocks;
     const auto& max = rules_.plan->limits.consecutive_blocks;
     if (max && state_.consecutive_blocks >= *max) kill("consecutive_blocks");
@@ -80,7 +80,7 @@ class Change {
       Held& held = state_.envelopes[stage.envelope];
       if (envelope.stages[stage.stage].role != Role::Constrained || !is_monotonic(envelope.constraint)) continue;
       const auto value = number_of(call.facts[stage.fact]);
-      if (!value || call.number < held.since) continue;
+      if (!value) continue;
       held.strictest = held.strictest ? stricter(envelope.constraint, *held.strictest, *value) : *value;
     }
   }
@@ -151,10 +151,7 @@ class Change {
       // A tool that both begins the chain and is held to it begins it once.
       if (stage.role == Role::Initial && held.stages[at.stage] && is_also_constrained(envelope, call.tool)) continue;
       held.stages[at.stage] = number_of(value);
-      if (stage.role == Role::Initial) {  // the chain begins anew: what was proposed before is not of it
-        held.since = state_.next_number;
-        held.strictest.reset();
-      }
+      if (stage.role == Role::Initial) held.strictest.reset();  // the chain begins anew
       if (!held.stages[at.stage])
         note(Code::envelope_capture_missing, {{"name", envelope.name}, {"path", stage.at.text}});
     }
@@ -201,6 +198,8 @@ Effects take_step(const Rules& rules, State& state, const TakenStep& step) {
     open.tool = call.tool;
     open.tool_name = call.tool_name;
     open.number = state.next_number++;
+    open.refused = call.verdict == Verdict::Block;
+    open.breaks_constraint = call.breaks_constraint;
     open.digest = call.digest;
     open.facts = call.facts;
     if (call.tool != kNone && open.facts.size() != rules.tools[call.tool].paths.size())
@@ -283,7 +282,8 @@ Effects take_start(const Rules& rules, State& state, const Begun& begun) {
       call->facts = *begun.facts;
       call->digest = begun.digest;
     }
-    if (begun.refused) Change(rules, state, out).add_block();
+    // A call that was refused already is not refused a second time.
+    if (begun.refused && !call->refused) Change(rules, state, out).add_block();
     return out;
   }
   count_call(rules, state, call->tool, -1);

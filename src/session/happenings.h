@@ -26,6 +26,7 @@ struct TakenCall {
   std::optional<Code> reason;  // of a block
   bool asks = false;           // a person is asked about this one
   bool allow_on_timeout = false;
+  bool breaks_constraint = false;  // an execution constraint is among the reasons
   std::string digest;
   std::vector<Fact> facts;
 };

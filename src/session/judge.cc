@@ -453,41 +453,56 @@ void Judge::aggregates(CallVerdict& out) {
 }
 
 void Judge::envelopes(CallVerdict& out) {
-  for (const ToolRules::Stage& at : tool_rules_.stages) {
-    const contract::Envelope& envelope = plan_.envelopes[at.envelope];
-    const contract::Stage& stage = envelope.stages[at.stage];
-    if (stage.role != Role::Constrained) continue;
+  for (auto at = tool_rules_.stages.begin(); at != tool_rules_.stages.end();) {
+    auto end = at;
+    while (end != tool_rules_.stages.end() && end->envelope == at->envelope) ++end;
+    envelope({at, end}, out);
+    at = end;
+  }
+}
+
+// One answer for each envelope, however many values of the call it holds: no reference, else no number, else too far.
+void Judge::envelope(std::span<const ToolRules::Stage> stages, CallVerdict& out) {
+  const contract::Envelope& envelope = plan_.envelopes[stages.front().envelope];
+  const auto is_constrained = [&](const ToolRules::Stage& at) {
+    return envelope.stages[at.stage].role == Role::Constrained;
+  };
+  for (const ToolRules::Stage& at : stages) {
+    if (!is_constrained(at)) continue;
     const Corridor corridor = corridor_of(rules_, state_, id_, at, {step_.left_out, step_.ahead});
-    if (corridor.begins) continue;
-    const contract::Stage* missing = corridor.missing;
-    const auto value = number_of(out.facts[at.fact]);
-    if (missing != nullptr) {
-      refuse(out, Code::envelope_reference_missing, &stage.at,
-             {{"name", envelope.name},
-              {"role", name_of(missing->role)},
-              {"path", stage.at.text},
-              {"tool", is_kept_away(missing->tool) ? "the tool that gives it" : rules_.tool(missing->tool).name}},
-             envelope.name);
-      continue;
+    if (corridor.begins) return;
+    if (corridor.missing == nullptr) continue;
+    const contract::Stage& stage = envelope.stages[at.stage];
+    const std::string& giver = rules_.tool(corridor.missing->tool).name;
+    return refuse(out, Code::envelope_reference_missing, &stage.at,
+                  {{"name", envelope.name},
+                   {"role", name_of(corridor.missing->role)},
+                   {"path", stage.at.text},
+                   {"tool", is_kept_away(corridor.missing->tool) ? std::string_view("the tool that gives it") : giver}},
+                  envelope.name);
+  }
+  for (const ToolRules::Stage& at : stages)
+    if (is_constrained(at) && !number_of(out.facts[at.fact])) {
+      const contract::Stage& stage = envelope.stages[at.stage];
+      return refuse(out, Code::envelope_value_invalid, &stage.at, {{"name", envelope.name}, {"path", stage.at.text}},
+                    envelope.name);
     }
-    if (!value) {
-      refuse(out, Code::envelope_value_invalid, &stage.at, {{"name", envelope.name}, {"path", stage.at.text}},
-             envelope.name);
-      continue;
-    }
-    const auto violate = [&](const std::string& bound) {
-      refuse(out, Code::envelope_violated, &stage.at,
-             {{"path", stage.at.text},
-              {"value", value->text()},
-              {"name", envelope.name},
-              {"bound", bound},
-              {"reason", envelope.reason}},
-             envelope.name);
-    };
-    const bool high = corridor.most && *value > *corridor.most, low = corridor.least && *value < *corridor.least;
+  for (const ToolRules::Stage& at : stages) {
+    if (!is_constrained(at)) continue;
+    const contract::Stage& stage = envelope.stages[at.stage];
+    const Corridor corridor = corridor_of(rules_, state_, id_, at, {step_.left_out, step_.ahead});
+    const json::Decimal value = *number_of(out.facts[at.fact]);
+    const bool high = corridor.most && value > *corridor.most, low = corridor.least && value < *corridor.least;
     if (!high && !low) continue;
-    if (envelope.constraint == Constraint::WithinBand) violate(corridor.least->text() + " to " + corridor.most->text());
-    else violate(high ? "at most " + corridor.most->text() : "at least " + corridor.least->text());
+    std::string bound = high ? "at most " + corridor.most->text() : "at least " + corridor.least->text();
+    if (envelope.constraint == Constraint::WithinBand) bound = corridor.least->text() + " to " + corridor.most->text();
+    return refuse(out, Code::envelope_violated, &stage.at,
+                  {{"path", stage.at.text},
+                   {"value", value.text()},
+                   {"name", envelope.name},
+                   {"bound", bound},
+                   {"reason", envelope.reason}},
+                  envelope.name);
   }
 }
 

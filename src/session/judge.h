@@ -3,6 +3,7 @@
 // do if they go ahead; never on what it would do itself, which is why calls that are judged again are left out of every count.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "session/decide.h"
@@ -62,6 +63,7 @@ class Judge {
   void refs(CallVerdict& out);
   void aggregates(CallVerdict& out);
   void envelopes(CallVerdict& out);
+  void envelope(std::span<const ToolRules::Stage> stages, CallVerdict& out);
 
   void hold_to(const std::vector<contract::Invariant>& list, const Values& arguments, contract::Scope scope, Code code,
                CallVerdict& out);

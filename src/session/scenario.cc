@@ -379,8 +379,10 @@ class Runner {
     if (lets_through_) return true;
     const Value view = door_.view();
     if (text_of(view, "standing") != "open" || view.find("paused")->boolean()) return false;
-    return std::ranges::none_of(view.find("forbidden")->elements(),
-                                [&](const Value& one) { return text_of(one, "tool") == tool; });
+    return std::ranges::none_of(view.find("forbidden")->elements(), [&](const Value& one) {
+      // What counted as done when it was allowed does not forbid itself.
+      return text_of(one, "tool") == tool && !(text_of(one, "by") == tool && commits_at_once(tool));
+    });
   }
 
   void preflight(json::Node entry) {

@@ -138,6 +138,7 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
       }
       for (const Invariant& one : tool.output_assertions) {
         if (one.scope != contract::Scope::Call) continue;
+        if (call->committed && !receipt.output.root()) continue;  // it counted as done without one
         const json::Node value = receipt.output.at(one.at);
         const contract::Test* test = failing(one, value, environment);
         if (test == nullptr) continue;
@@ -163,12 +164,9 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
 Retry retry(const contract::Tool& tool, const Attempt& attempt, std::int64_t made, const Decimal& elapsed_ms) {
   const Decimal total(tool.total_ms);
   if (elapsed_ms > total) return {{}, true, false};
-  if (attempt.kind == Receipt::Ok || attempt.kind == Receipt::Lost || made >= tool.retries.max_attempts) return {};
-  CallError error = attempt.error;
-  if (attempt.kind == Receipt::Timeout) {
-    error.error_class = "timeout";
-    if (error.code.empty()) error.code = "timeout";
-  }
+  // A call whose time is over may have happened: it is not tried again. An attempt that took too long is an error of that class.
+  if (attempt.kind != Receipt::Error || made >= tool.retries.max_attempts) return {};
+  const CallError& error = attempt.error;
   const bool limited = error.error_class == "rate_limited" || error.http_status == 429;
   Decimal sleep;
   if (limited) {

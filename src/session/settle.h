@@ -50,7 +50,7 @@ Settled committed_with(const Rules& rules, const State& state, const OpenCall& c
 // --- trying again -----------------------------------------------------------------------------------------------------------------
 
 struct Attempt {
-  Receipt::Kind kind = Receipt::Ok;  // Timeout: of this attempt
+  Receipt::Kind kind = Receipt::Ok;  // Timeout: of the call as a whole
   CallError error = {};
   std::optional<json::Decimal> retry_after;  // seconds, as the tool asked
 };

@@ -157,6 +157,8 @@ Value call_value(const OpenCall& call) {
   if (call.asks) out.set("asks", true);
   if (call.approved) out.set("approved", true);
   if (call.allow_on_timeout) out.set("allow_on_timeout", true);
+  if (call.refused) out.set("refused", true);
+  if (call.breaks_constraint) out.set("breaks_constraint", true);
   out.set("number", call.number);
   if (call.group != 0) out.set("group", call.group);
   if (!call.digest.empty()) out.set("digest", call.digest);
@@ -194,7 +196,6 @@ Value held_value(const Held& held) {
     any = any || stage;
   }
   if (any) out.set("stages", std::move(stages));
-  if (held.since != 0) out.set("since", held.since);
   if (held.strictest) out.set("strictest", number_value(*held.strictest));
   return out;
 }
@@ -319,7 +320,6 @@ class StateReader {
         if (!stage.is_null()) to.stages[i] = decimal(stage);
         ++i;
       }
-      if (one["since"]) to.since = static_cast<std::uint32_t>(number(one["since"]));
       if (one["strictest"]) to.strictest = decimal(one["strictest"]);
     });
     for (const json::Node step : node_["loop"].elements()) out.loop.push_back(loop_step(step));
@@ -412,6 +412,8 @@ class StateReader {
     out.asks = node["asks"].is_true();
     out.approved = node["approved"].is_true();
     out.allow_on_timeout = node["allow_on_timeout"].is_true();
+    out.refused = node["refused"].is_true();
+    out.breaks_constraint = node["breaks_constraint"].is_true();
     out.number = static_cast<std::uint32_t>(whole(node, "number"));
     if (node["group"]) out.group = static_cast<std::uint32_t>(whole(node, "group"));
     if (node["digest"]) out.digest = text(node, "digest");

@@ -50,8 +50,10 @@ struct OpenCall {
   bool asks = false;              // somebody must be asked about this one; else it is held with one that is asked about
   bool approved = false;          // they said yes
   bool allow_on_timeout = false;  // when nobody answers, it goes ahead
-  std::uint32_t number = 0;       // of all calls of the session
-  std::uint32_t group = 0;        // calls of one response that share one fate; 0: none
+  bool refused = false;           // it would have been, and was let through (shadow)
+  bool breaks_constraint = false;  // likewise: an execution constraint was among the reasons
+  std::uint32_t number = 0;        // of all calls of the session
+  std::uint32_t group = 0;         // calls of one response that share one fate; 0: none
   std::string digest;       // SHA-256 of the canonical arguments, 64 hexadecimal digits; empty when nothing needs it
   std::vector<Fact> facts;  // as ToolRules::paths
   std::optional<json::Decimal> estimate;

@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the product's session engine with the model, over drawn packs and sequences of events.
+
+    compare.py --baton PATH --count N [--seed S] [--jobs J] [--show K]
+    compare.py --statistics --count N [--seed S]
+
+Draws N scenarios from seed S on (see generate.py), has `baton contract simulate` play them and reports how many agreed.
+For the first K that differ it prints the seed, the scenario without all that the difference does not need, and what was
+expected and got. With --statistics nothing is run: it says how often every reason, state and feature occurred, and
+which never did. Exits 0 when all agree, 1 on a difference, 2 when something could not be run.
+"""
+
+import argparse
+import collections
+import copy
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # a test leaves nothing beside its sources
+
+from expectations import without_expectations
+from generate import FEATURES, annotate, draw
+
+SCENARIOS_IN_A_FILE = 200
+SECONDS_MAX = 600
+JOBS_MAX = 2
+SHRINK_RUNS_MAX = 400
+
+REASONS = [
+    "session_killed", "session_closed", "session_paused", "arguments_malformed", "no_contract", "label_denied",
+    "policy_denied", "risk_gate_blocked", "wrong_phase", "illegal_phase_transition", "phase_conflict",
+    "forbidden_in_state", "session_limit_exceeded", "loop_detected", "response_format_invalid",
+    "assertion_context_missing", "input_assertion_failed", "output_assertion_failed", "precondition_not_met",
+    "argument_value_invalid", "execution_constraint_violated", "binding_unbound", "binding_mismatch",
+    "aggregate_violated", "aggregate_value_invalid", "envelope_violated", "envelope_reference_missing",
+    "envelope_value_invalid", "checkpoint_denied", "checkpoint_timeout", "batch_rejected", "provider_incompatible",
+    "checkpoint_closed", "call_not_open", "approval_mismatch",
+]
+SETTLES = ["pending", "committed", "failed", "failed:evidence_insufficient", "failed:output_assertion_failed",
+           "unknown", "cancelled"]
+OUTCOMES = ["proceed", "held", "reject", "error", "text"]
+DIAGNOSTICS = ["bind_source_missing", "phase_advance_skipped", "envelope_capture_missing", "late_failure",
+               "provider_warning", "floating_model_alias", "env_unset", "resource_unresolved"]
+LIMITS = ["max_steps", "max_cost_per_session", "max_tool_calls", "max_calls_per_tool"]
+HAPPENINGS = ["killed", "paused", "retried", "slept", "begin with other arguments", "late receipt", "held step",
+              "judged again and blocked", "approved", "approved by timeout"]
+
+
+class CannotRun(Exception):
+    """The program could not be run, or did not say what it should."""
+
+
+def simulate(baton, scenarios, folder, name):
+    """The program's answer to every scenario, in order."""
+    path = Path(folder) / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(scenario) + "\n" for scenario in scenarios), encoding="utf-8")
+    command = [baton, "contract", "simulate", str(path), "--format", "json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    except (OSError, subprocess.TimeoutExpired) as fault:
+        raise CannotRun(str(fault)) from fault
+    try:
+        answers = [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+    except ValueError as fault:
+        raise CannotRun(f"not JSON: {fault}") from fault
+    if done.returncode not in (0, 1) or len(answers) != len(scenarios):
+        raise CannotRun(f"status {done.returncode}, {len(answers)} answers to {len(scenarios)} scenarios: "
+                        f"{done.stderr.strip()[:2000] or done.stdout.strip()[:2000]}")
+    return answers
+
+
+def failed_entries(answer):
+    """Entries judged differently; number 0 stands for a pack that does not compile, which is none of them."""
+    return [entry for entry in answer.get("entries", []) if not entry.get("passed", False) and entry.get("number")]
+
+
+def kind_of(answer):
+    """What the first difference is about, so that making it small does not end in another one."""
+    failed = failed_entries(answer)
+    return str(failed[0]["expected"]).split(" ")[0] if failed else ""
+
+
+# -- making a differing scenario small ---------------------------------------------------------------------------------
+
+
+class Shrinker:
+    """Takes out what the difference does not need; stops after so many runs of the program."""
+
+    def __init__(self, baton, folder):
+        self.baton = baton
+        self.folder = folder
+        self.kind = ""
+        self.runs = 0
+
+    def differs(self, scenario):
+        """Whether an entry is judged differently, in the way it was at first."""
+        if self.runs >= SHRINK_RUNS_MAX:
+            return False
+        self.runs += 1
+        try:
+            answer = simulate(self.baton, [scenario], self.folder, "shrink")[0]
+        except CannotRun:
+            return False
+        return not answer["passed"] and kind_of(answer) == self.kind
+
+    def attempt(self, scenario):
+        """The scenario with new expectations when it still differs, else None."""
+        try:
+            candidate = annotate(scenario)
+        except (KeyError, StopIteration, ValueError, IndexError):
+            return None  # something that is referred to was taken out
+        return candidate if self.differs(candidate) else None
+
+    def shrink(self, scenario, answer):
+        self.kind = kind_of(answer)
+        scenario = self.cut_end(scenario)
+        while True:
+            for smaller in smaller_ones(scenario):
+                found = self.attempt(smaller)
+                if found is not None:
+                    scenario = found
+                    break
+            else:
+                return scenario
+
+    def cut_end(self, scenario):
+        """Everything after the first difference goes at once."""
+        for length in range(1, len(scenario["run"])):
+            found = self.attempt({**scenario, "run": scenario["run"][:length]})
+            if found is not None:
+                return found
+        return scenario
+
+
+def smaller_ones(scenario):
+    """Copies of the scenario with one thing less, large things first."""
+    yield from without_one_member(scenario, ["contracts"])
+    for key in [name for name in scenario if name not in ("scenario", "contracts", "run", "session")]:
+        yield without_key(scenario, key)
+    yield from without_one_member(scenario, ["run"])
+    yield from without_one_member(scenario, ["session"])
+    for key, value in scenario["session"].items():
+        if isinstance(value, (list, dict)) and key not in ("phases", "transitions"):
+            yield from without_one_member(scenario, ["session", key])
+    for number, contract in enumerate(scenario["contracts"]):
+        for key in [name for name in contract if name != "tool"]:
+            yield changed(scenario, ["contracts", number], without_key(contract, key))
+    for number, entry in enumerate(scenario["run"]):
+        if "step" in entry and len(entry["step"]) > 1:
+            yield from without_one_member(scenario, ["run", number, "step"])
+        for key in ("request", "response", "estimate"):
+            if key in entry:
+                yield changed(scenario, ["run", number], without_key(entry, key))
+        if isinstance(entry.get("args"), dict):
+            yield from without_one_member(scenario, ["run", number, "args"])
+
+
+def without_key(members, key):
+    return {name: value for name, value in members.items() if name != key}
+
+
+def without_one_member(scenario, path):
+    container = scenario
+    for key in path:
+        container = container[key]
+    if isinstance(container, list):
+        for index in reversed(range(len(container))):
+            yield changed(scenario, path, container[:index] + container[index + 1:])
+    else:
+        for key in list(container):
+            yield changed(scenario, path, without_key(container, key))
+
+
+def changed(scenario, path, value):
+    copied = copy.deepcopy(scenario)
+    container = copied
+    for key in path[:-1]:
+        container = container[key]
+    container[path[-1]] = copy.deepcopy(value)
+    return copied
+
+
+def show(scenario):
+    """The scenario so that it can be read: one line a contract, one line an entry, expectations left out."""
+    apart = ("contracts", "run", "session")
+    lines = [f"{key}: {json.dumps(value)}" for key, value in scenario.items() if key not in apart]
+    lines += ["session:"] + [f"  {key}: {json.dumps(value)}" for key, value in scenario["session"].items()]
+    lines += ["contracts:"] + [f"  - {json.dumps(contract)}" for contract in scenario["contracts"]]
+    lines += ["run:"] + [f"  - {json.dumps(without_expectations(entry))}" for entry in scenario["run"]]
+    return "\n".join(lines)
+
+
+# -- comparing ---------------------------------------------------------------------------------------------------------
+
+
+def play_group(baton, folder, seeds):
+    """(seed, scenario, answer) of those that differ."""
+    scenarios = [draw(seed)[0] for seed in seeds]
+    answers = simulate(baton, scenarios, folder, f"g{seeds[0]}")
+    return [played for played in zip(seeds, scenarios, answers) if not played[2]["passed"]]
+
+
+def compare(options):
+    began = time.monotonic()
+    seeds = range(options.seed, options.seed + options.count)
+    groups = [seeds[at:at + SCENARIOS_IN_A_FILE] for at in range(0, len(seeds), SCENARIOS_IN_A_FILE)]
+    differing = []
+    # Most of the time goes into drawing, which threads would not share.
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(min(options.jobs, JOBS_MAX)) as pool:
+        for found in pool.map(play_group, repeat(options.baton), repeat(folder), groups):
+            differing += found
+        for seed, scenario, answer in differing[:options.show]:
+            report(options.baton, folder, seed, scenario, answer)
+    if differing:
+        print("differing: " + " ".join(str(seed) for seed, _, _ in differing[:50]))
+    print(f"{len(seeds) - len(differing)} of {len(seeds)} agreed, seeds {seeds[0]} to {seeds[-1]}, "
+          f"{time.monotonic() - began:.0f} s")
+    return 1 if differing else 0
+
+
+def report(baton, folder, seed, scenario, answer):
+    print(f"==== seed {seed}")
+    if not failed_entries(answer):
+        print(f"refused as a whole: {json.dumps(answer)[:2000]}\n{show(scenario)}\n")
+        return
+    small = Shrinker(baton, folder).shrink(scenario, answer)
+    answer = simulate(baton, [small], folder, "shown")[0]
+    print(show(small))
+    for entry in failed_entries(answer):
+        print(f"entry {entry['number']}")
+        print(f"  expected {json.dumps(entry['expected'])}\n  got      {json.dumps(entry['got'])}")
+    print()
+
+
+# -- statistics --------------------------------------------------------------------------------------------------------
+
+
+def statistics(options):
+    counts = {name: collections.Counter() for name in ("verdict", "reason", "failure", "limit", "settles", "outcome",
+                                                       "diagnostic", "happening", "feature", "action")}
+    for seed in range(options.seed, options.seed + options.count):
+        _, features, observations = draw(seed)
+        counts["feature"].update(features)
+        for entry, observed in observations:
+            count_entry(counts, entry, observed)
+    known = {"reason": REASONS, "failure": [], "limit": LIMITS, "settles": SETTLES, "outcome": OUTCOMES,
+             "diagnostic": DIAGNOSTICS, "happening": HAPPENINGS, "feature": FEATURES}
+    for kind, counter in counts.items():
+        print(f"-- {kind}")
+        for name, number in counter.most_common():
+            print(f"{number:8}  {name}")
+        never = [name for name in known.get(kind, []) if not counter[name]]
+        if never:
+            print(f"   never: {', '.join(never)}")
+    return 0
+
+
+def count_entry(counts, entry, observed):
+    counts["action"].update(key for key in ("call", "step", "text", "preflight", "approve", "deny", "timeout", "begin",
+                                            "receipt", "label", "cost", "kill", "close", "check") if key in entry)
+    counts["outcome"].update([observed["outcome"]] if observed.get("outcome") else [])
+    counts["diagnostic"].update(observed["diagnostics"])
+    counts["happening"].update(name for name in ("killed", "paused") if observed[name])
+    for seen in observed.get("members", []) + [observed]:
+        if seen.get("expect"):
+            verdict, _, reason = seen["expect"].partition(":")
+            counts["verdict"][verdict] += 1
+            counts["reason"].update([reason] if reason else [])
+        counts["failure"].update(seen.get("failures", []))
+        counts["limit"].update([seen["detail"]] if seen.get("detail") in LIMITS else [])
+        counts["settles"].update([seen["settles"]] if seen.get("settles") else [])
+        counts["happening"].update(["retried"] if seen.get("attempts_used", 0) > 1 else [])
+        counts["happening"].update(["slept"] if seen.get("slept") else [])
+    counts["happening"].update(happenings(entry, observed))
+
+
+def happenings(entry, observed):
+    expect = observed.get("expect", "")
+    if "begin" in entry and "args" in entry:
+        yield "begin with other arguments"
+    if "receipt" in entry and expect == "ok":
+        yield "late receipt"
+    if "step" in entry and observed.get("outcome") == "held":
+        yield "held step"
+    if ("approve" in entry or "timeout" in entry) and expect.startswith("block") and "checkpoint_" not in expect:
+        yield "judged again and blocked"
+    if "approve" in entry and expect == "allow":
+        yield "approved"
+    if "timeout" in entry and expect == "allow":
+        yield "approved by timeout"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--baton", help="the program to compare with")
+    parser.add_argument("--count", type=int, default=200, help="how many scenarios")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
+    parser.add_argument("--jobs", type=int, default=JOBS_MAX, help=f"how many at a time, {JOBS_MAX} at most")
+    parser.add_argument("--show", type=int, default=3, help="how many differences to make small and print")
+    parser.add_argument("--statistics", action="store_true", help="only say what the scenarios hold")
+    options = parser.parse_args()
+    if options.statistics:
+        return statistics(options)
+    if not options.baton or options.count < 1 or options.jobs < 1:
+        parser.error("--baton is needed, and a count and jobs of at least one")
+    try:
+        return compare(options)
+    except CannotRun as fault:
+        print(f"cannot run: {fault}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
