@@ -3,7 +3,7 @@
 //
 //   bench_engine [--benchmark_out=FILE]      (FILE: build/bench/engine.json)
 //
-// BATON_BENCH_ONLY runs one part: decision, memory or growth.
+// BATON_BENCH_ONLY runs one part: decision, cedar, memory, growth, durable or http. BATON_BENCH_SKIP names peers that are not there.
 #include <malloc.h>
 
 #include <cstdio>
@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "engine_node.h"
 #include "json/value.h"
 #include "load.h"
+#include "node_peer.h"
 #include "reference_pack.h"
 #include "report.h"
 #include "session/shown.h"
@@ -86,6 +88,55 @@ void measure_decision(std::vector<Row>& rows) {
   held_to_goal(what + "refused, all 5 failures", race[refuse]);
   rows.push_back(in_ns("the refusal as JSON", race[told]));
   rows.push_back(in_ns("the refusal as JSON, with its way out", race[way_out]));
+}
+
+// --- beside Cedar -----------------------------------------------------------------------------------------------------------------------
+
+void measure_cedar(std::vector<Row>& rows) {
+  constexpr double kRoundNs = 25e6;  // as long as the peer's, so that its collection of garbage is in them
+  constexpr std::size_t kPeerRounds = 40, kPeerRepetitions = 200;
+  constexpr std::size_t kOrders = 30;
+  const auto rules = rules_of({});
+  const session::State state = session_with(*rules, kOrders);
+  const ReadCall call("refund_order", refund_arguments(kOrders));
+  const Folder folder("engine");
+  const std::string file = (folder.path / "arguments.json").string();
+  std::ofstream(file) << call.text();
+
+  const char* skip = std::getenv("BATON_BENCH_SKIP");
+  const bool skipped = skip != nullptr && std::string_view(skip).find("cedar") != std::string_view::npos;
+  const auto peer =
+      skipped ? std::make_unique<NodePeer>(std::string("not installed"))
+              : std::make_unique<NodePeer>(
+                    "node", std::vector<std::string>{std::string(BATON_BENCH_FILES) + "/peers/cedar.mjs", file});
+  const auto ask = [&](const std::string& what) {
+    return [&peer, what](std::size_t count) { return peer->ask(what + " " + std::to_string(count), "ns"); };
+  };
+  Race race;
+  const auto decide = race.add(deciding(*rules, state, call.proposal()), kRoundNs);
+  const auto both = race.add(
+      [&] {
+        const auto document = json::parse(call.text());
+        session::Proposal proposal;
+        proposal.calls.push_back({"call-1", "refund_order", session::Values::of_document(document->root()), {}});
+        keep(session::decide(*rules, state, proposal));
+      },
+      kRoundNs);
+  const auto all = race.add_round(kPeerRepetitions, ask("all"));
+  const auto facts = race.add_round(kPeerRepetitions, ask("facts"));
+  race.run(kPeerRounds);
+  const auto row = [&](const std::string& metric, std::size_t ours, const std::string& given, std::size_t theirs) {
+    Row out = in_ns(metric, race[ours]);
+    out.peer =
+        peer->problem().empty() ? "Cedar, " + given + " (" + peer->versions() + ")" : "Cedar: " + peer->problem();
+    if (peer->problem().empty()) out.peer_value = race[theirs].best();
+    out.of = Row::Ratio::PeerByOurs;
+    out.at_least = 10.0;
+    rows.push_back(std::move(out));
+  };
+  row("decision, reference pack", decide, "all arguments as context", all);
+  row("decision, reference pack", decide, "only the facts its policy looks at", facts);
+  row("decision, reference pack, parsed first", both, "all arguments as context", all);
 }
 
 // --- memory -----------------------------------------------------------------------------------------------------------------------------
@@ -262,7 +313,10 @@ int run(const std::string& out) {
   const auto wanted = [only](std::string_view part) { return only == nullptr || part == only; };
   if (wanted("memory")) measure_memory(rows);  // first: on a heap that nothing has been on
   if (wanted("decision")) measure_decision(rows);
+  if (wanted("cedar")) measure_cedar(rows);
   if (wanted("growth")) measure_growth(rows);
+  if (wanted("durable")) measure_durable(rows);
+  if (wanted("http")) measure_http_decisions(rows);
   print_table(rows);
   return out.empty() || write_json(rows, out) ? 0 : 1;
 }

@@ -6,8 +6,6 @@
 //
 // BATON_TEST_POSTGRES (from tests/with_postgres.py) is the server to measure on; without it those rows are left out. BATON_BENCH_NODE
 // is a Node to run pg-boss with. BATON_BENCH_ONLY runs one part: sqlite, postgres, http or wake.
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,8 +16,6 @@
 #include <mutex>
 #include <thread>
 
-#include "base/clock.h"
-#include "base/random.h"
 #include "http_api/api.h"
 #include "json/parse.h"
 #include "load.h"
@@ -28,10 +24,7 @@
 #include "node_peer.h"
 #include "raw_queue.h"
 #include "report.h"
-#include "runtime/access.h"
-#include "runtime/ledger.h"
-#include "runtime/node.h"
-#include "runtime/use_cases.h"
+#include "running_node.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -42,57 +35,6 @@ namespace fs = std::filesystem;
 
 constexpr double kRoundSeconds = 2.0;
 constexpr int kRounds = 3;
-
-// A whole node in this process.
-struct Running {
-  std::unique_ptr<store::Store> store;
-  std::unique_ptr<runtime::Ledger> ledger;
-  std::unique_ptr<workspace::Config> config;
-  std::unique_ptr<runtime::UseCases> cases;
-  std::unique_ptr<runtime::Access> access;
-  std::unique_ptr<runtime::Node> node;
-};
-
-Running start(Result<std::unique_ptr<store::Store>> store, const fs::path& keys, Clock& clock, Random& random) {
-  insist(store.has_value(), store ? "" : store.error().text());
-  Running out;
-  out.store = std::move(*store);
-  auto ledger = runtime::Ledger::open(*out.store, clock, random, {keys, {}});
-  insist(ledger.has_value(), ledger ? "" : ledger.error().text());
-  out.ledger = std::move(*ledger);
-  out.config = std::make_unique<workspace::Config>();
-  out.config->policy.exit_protocol = true;
-  out.cases = std::make_unique<runtime::UseCases>(*out.store, *out.ledger, clock, random, *out.config);
-  out.access = std::make_unique<runtime::Access>(
-      *out.cases, clock, static_cast<std::int64_t>(::getuid()), "boot",
-      [](std::int64_t) { return std::optional(std::vector<runtime::Access::Process>{}); },
-      [](std::int64_t) { return std::string("bench"); });
-  insist(out.access->load().has_value(), "the tokens");
-  auto node = runtime::Node::start(*out.store, *out.ledger, clock, *out.cases, *out.access, *out.config, {});
-  insist(node.has_value(), node ? "" : node.error().text());
-  out.node = std::move(*node);
-  return out;
-}
-
-// A use case, waited for.
-template <class Call>
-runtime::Answer wait_for(const Call& call) {
-  std::mutex mutex;
-  std::condition_variable told;
-  std::optional<Result<runtime::Answer>> answer;
-  call([&](Result<runtime::Answer> result) {
-    const std::lock_guard lock(mutex);
-    answer = std::move(result);
-    told.notify_one();
-  });
-  std::unique_lock lock(mutex);
-  told.wait(lock, [&] { return answer.has_value(); });
-  insist(answer->has_value(), answer->has_value() ? "" : answer->error().text());
-  insist((*answer)->refused.empty(), (*answer)->refused.empty() ? "" : (*answer)->refused.front().message);
-  return std::move(**answer);
-}
-
-runtime::Mutation as(std::string actor) { return {.caller = {.actor = {std::move(actor), work::ActorKind::Agent}}}; }
 
 work::NewWork an_item(work::Phase phase) {
   work::NewWork out;
@@ -122,12 +64,6 @@ void create(Running& node, std::size_t count) {
 
 constexpr std::string_view kSignal =
     R"({"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"completed"})";
-
-std::string member(const json::Value& body, std::string_view pointer) {
-  const json::Value* found = body.find_at(pointer);
-  insist(found != nullptr && found->is_string(), "the answer has no " + std::string(pointer));
-  return found->string();
-}
 
 // One claim and one handoff.
 void claim_and_exit(Running& node, const runtime::Mutation& by) {
@@ -225,9 +161,8 @@ void measure_pairs(std::vector<Row>& rows, Running* sqlite, Running* postgres, c
 
 void measure_http(std::vector<Row>& rows, Running& node, Clock& clock) {
   runtime::TokenRequest asked{.actor_id = "bench", .kind = work::ActorKind::Operator};
-  runtime::Mutation self{.caller = {.actor = {"bench", work::ActorKind::Operator}}};
   const runtime::Answer token =
-      wait_for([&](runtime::Answered done) { node.cases->create_token(self, asked, std::move(done)); });
+      wait_for([&](runtime::Answered done) { node.cases->create_token(as_operator(), asked, std::move(done)); });
   insist(node.access->load().has_value(), "the tokens");
   const net::Header bearer{"Authorization", "Bearer " + member(token.body, "/token")};
   http_api::Api api({.store = *node.store,
