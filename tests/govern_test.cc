@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "node_door.h"
+#include "runtime/replay.h"
 
 namespace baton::runtime {
 namespace {
@@ -381,6 +382,85 @@ TEST_P(Governed, packs_are_refused_for_what_is_wrong_with_them) {
             })),
             "SESSION_ENDED");
   fixture_.expect_whole();
+}
+
+TEST_P(Governed, a_forged_decision_is_found) {
+  activate(pack_of("{}", "[{tool: look}, {tool: wipe, side_effect: destructive}]"));
+  const std::string id = open(as("alice"));
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"wipe","arguments":{}}]})"), "/calls/0/reason"),
+            "risk_gate_blocked");
+  fixture_.expect_whole();
+  // Whoever can write to the ledger says that the call was allowed: the chain is whole, and the rules say otherwise.
+  const auto forged = fixture_.ledger_->writer().run([&](Unit& unit) {
+    Happening happening{"session/" + id, "session.step", {"alice", ledger::ActorKind::Agent}};
+    const auto payload =
+        json::parse_owned(R"({"session_id":")" + id +
+                          R"(","at":"2027-01-15T08:00:00Z","outcome":"proceed","calls":[{"call_id":"f",)"
+                          R"("tool":"wipe","arguments":{},"values":{},"verdict":"allow","failures":[]}]})");
+    happening.payload = json::Value::copy(payload->root());
+    happening.exempt = {"/session_id"};
+    return unit.append(happening);
+  });
+  ASSERT_TRUE(forged) << forged.error().text();
+  const auto scratch = store::make_memory_store(fixture_.clock_);
+  const auto rebuilt = rebuild_and_compare(fixture_.store(), *scratch);
+  ASSERT_TRUE(rebuilt);
+  ASSERT_TRUE(rebuilt->difference);
+  EXPECT_NE(rebuilt->difference->message.find("risk_gate_blocked"), std::string::npos) << rebuilt->difference->message;
+}
+
+TEST_P(Governed, a_replay_tells_what_another_pack_would_have_said) {
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  const std::string id = open(as("alice"));
+  const auto asked = propose(id, R"({"calls":[{"call_id":"w1","tool":"wire","arguments":{"to":"bob","n":5}}]})");
+  decide(text_at(asked, "/calls/0/approval/id"), true);
+  start(id, R"({"call_id":"w1"})");
+  settle(id, R"({"call_id":"w1","result":"ok","output":{"id":1}})");
+  const std::string secret = "ghp_" + std::string("abcdefghijklmnopqrstuvwxyz") + "0123456789";
+  propose(id, R"({"calls":[{"call_id":"l","tool":"look","arguments":{"key":")" + secret + R"("}}]})");
+  const auto reader = fixture_.store().reader();
+  ASSERT_TRUE(reader);
+  // Under its own pack nothing changes.
+  const auto same = replay(**reader, {});
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_EQ(same->changed, 0u);
+  EXPECT_EQ(same->sessions, 1u);
+  EXPECT_EQ(same->decisions, 5u);  // proposed, ruled on, begun, settled; and the look
+  // A bound that the wire was over: what a person approved would not have come to a person.
+  const auto compiled =
+      contract::compile(pack_of("{risk_defaults: {financial: allow}}",
+                                "[{tool: wire, side_effect: financial, argument_value_invariants: [{path: $.n, lte: "
+                                "4}], checkpoint: {when: always, timeout_seconds: 60}}, {tool: look}]"));
+  ReplayOptions options;
+  options.rules = session::make_rules(compiled.plan);
+  const auto other = replay(**reader, options);
+  ASSERT_TRUE(other) << other.error().text();
+  ASSERT_EQ(other->changed, 1u);
+  EXPECT_EQ(other->changes[0].recorded, "checkpoint");
+  EXPECT_EQ(other->changes[0].now, "block:argument_value_invalid");
+  EXPECT_EQ(other->by_reason.at("argument_value_invalid"), 1u);
+  EXPECT_EQ(other->not_replayable, 0u);
+}
+
+TEST_P(Governed, a_session_is_held_to_one_pack_and_a_call_has_a_name) {
+  activate(pack_of("{}", "[{tool: look}]"));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const std::string id = text_at(fixture_.claim(as("alice"), work), "/session/id");
+  EXPECT_EQ(outcome(propose(id, R"({"calls":[]})")), "SESSION_GOVERNED");
+  OpenSession asked;
+  asked.session_id = id;
+  open(in_session(as("alice"), id), asked);
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().open_session(in_session(as("alice"), id), asked, std::move(done));
+            })),
+            "SESSION_GOVERNED");
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().close_session(in_session(as("alice"), id), id, std::move(done));
+            })),
+            "SESSION_GOVERNED")
+      << "it holds a lease";
+  EXPECT_EQ(outcome(start(id, "{}")), "CALL_UNKNOWN");
+  EXPECT_EQ(outcome(settle(id, R"({"result":"ok"})")), "CALL_UNKNOWN");
 }
 
 }  // namespace

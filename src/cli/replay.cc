@@ -61,6 +61,9 @@ void print_human(World& world, const runtime::Replayed& replayed) {
     for (const auto& [reason, count] : replayed.by_reason)
       world.print("  " + std::to_string(count) + "  " + reason + "\n");
   }
+  if (replayed.not_replayable > 0)
+    world.print(std::to_string(replayed.not_replayable) + " depend on something that was recorded as a hash only: " +
+                std::string(info(Code::not_replayable).help) + "\n");
   world.print(std::to_string(replayed.decisions) + " decisions of " + std::to_string(replayed.sessions) +
               " sessions: " + std::to_string(replayed.changed) + " would change" +
               (replayed.not_replayable > 0 ? ", " + std::to_string(replayed.not_replayable) + " cannot be told" : "") +

@@ -123,8 +123,18 @@ class Finder {
         case Code::aggregate_violated: look_at_aggregate(one); break;
         case Code::envelope_violated: look_at_envelope(one); break;
         case Code::precondition_not_met: look_at_entities(); break;
+        case Code::envelope_reference_missing: look_for_numbers(); break;
         default: break;  // the search for calls sees the rest
       }
+    }
+  }
+
+  // Where an envelope has no reference yet, its values are not looked at; once it has one they must be numbers.
+  void look_for_numbers() {
+    for (const ToolRules::Stage& at : indexes().stages) {
+      const contract::Stage& stage = rules_.plan->envelopes[at.envelope].stages[at.stage];
+      if (stage.role == contract::Role::Constrained && !number_of(verdict_.facts[at.fact]))
+        places_.insert(pointer_of(stage.at.path));
     }
   }
 

@@ -136,8 +136,7 @@ Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id
   if (!out.leased) return std::optional(std::move(out));
   // A session that ended with its lease is told so; one that ended for another reason is told that.
   const session::State& state = out.session.state;
-  const bool by_lease =
-      state.standing == session::Standing::Killed && state.ended_because == out.leased->ended_because;
+  const bool by_lease = state.standing == session::Standing::Killed && state.ended_because == out.leased->ended_because;
   const bool stale = out.leased->fence != out.session.fence ||
                      !work::check_lease(*out.item, *out.leased, now, Code::LEASE_STALE).empty();
   out.lease_stale = stale && (state.standing == session::Standing::Open || by_lease);
@@ -664,7 +663,8 @@ namespace {
 const session::OpenCall* open_call(Act& act, const session::State& state, json::Node question) {
   const std::string id = question["call_id"].is_string() ? std::string(question["call_id"].string()) : std::string();
   const session::OpenCall* call = state.find(id);
-  if (call == nullptr)
+  if (id.empty()) act.refuse(report(Code::CALL_UNKNOWN, place_named("/call_id"), {{"id", id}}));
+  else if (call == nullptr)
     act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", "over, or was never proposed"}}));
   return call;
 }
