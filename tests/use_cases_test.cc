@@ -836,19 +836,51 @@ TEST_P(Cases, nobody_answers_for_a_week_and_the_item_is_blocked) {
   const std::string id = create();
   const auto claimed = claim(as("alice"), id);
   const std::string agent = text_at(claimed, "/session/agent_id");
-  ASSERT_EQ(outcome(hand_off(
-                as("alice"), text_at(claimed, "/session/id"),
-                contract(agent, "APPROVAL_REQUEST",
-                         R"(,"approval_request":{"operation":"deploy","exact_content":"make deploy","scope":"web",)"
-                         R"("risk_level":"LOW","rollback":"make undo","verification":"curl"})"))),
-            "taken");
-  EXPECT_EQ(text_at(show(id), "/waits_for"), "approval");
-  EXPECT_NE(text_at(show(id), "/question").find("make deploy"), std::string::npos);
+  ASSERT_EQ(outcome(hand_off(as("alice"), text_at(claimed, "/session/id"), contract(agent, "NEEDS_INPUT"))), "taken");
+  EXPECT_EQ(text_at(show(id), "/waits_for"), "input");
   EXPECT_EQ(*cases().next_deadline(), std::optional(Time{clock_.now().nanoseconds + 7 * 24 * 3600 * kSecond}));
   clock_.advance(7 * 24 * 3600 * kSecond);
   EXPECT_EQ(text_at(sweep(), "/settled"), "1");
   EXPECT_EQ(phase_of(id), "BLOCKED");
   EXPECT_EQ(*cases().next_deadline(), std::nullopt);
+}
+
+TEST_P(Cases, what_an_agent_asks_approval_for_is_decided_by_somebody_or_blocks_after_a_day) {
+  if (!has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  const auto asks = [&](const std::string& id) {
+    const auto claimed = claim(as("alice"), id);
+    const std::string agent = text_at(claimed, "/session/agent_id");
+    EXPECT_EQ(outcome(hand_off(
+                  as("alice"), text_at(claimed, "/session/id"),
+                  contract(agent, "APPROVAL_REQUEST",
+                           R"(,"approval_request":{"operation":"deploy","exact_content":"make deploy","scope":"web",)"
+                           R"("risk_level":"LOW","rollback":"make undo","verification":"curl"})"))),
+              "taken");
+    const auto waiting = cases().list_approvals("pending", 10);
+    EXPECT_TRUE(waiting && !waiting->find("approvals")->elements().empty());
+    return waiting->find("approvals")->elements().front();
+  };
+  const std::string id = create();
+  const json::Value first = asks(id);
+  EXPECT_EQ(text_at(show(id), "/waits_for"), "approval");
+  EXPECT_NE(text_at(show(id), "/question").find("make deploy"), std::string::npos);
+  EXPECT_EQ(text_at(first, "/kind"), "content");
+  EXPECT_EQ(text_at(first, "/subject/exact_content"), "make deploy");
+  const ApprovalDecision yes{text_at(first, "/id"), true, text_at(first, "/digest"), "go ahead"};
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().decide_approval(as_operator(), yes, std::move(done)); })),
+            "taken");
+  EXPECT_EQ(text_at(show(id), "/state"), "held");
+  EXPECT_NE(text_at(show(id), "/answer").find("approved"), std::string::npos);
+
+  const std::string other = create();
+  const json::Value second = asks(other);
+  clock_.advance(24 * 3600 * kSecond);
+  sweep();
+  EXPECT_EQ(phase_of(other), "BLOCKED");
+  const auto shown = cases().show_approval(text_at(second, "/id"));
+  ASSERT_TRUE(shown && *shown);
+  EXPECT_EQ(text_at(**shown, "/approval/state"), "expired");
+  expect_whole();
 }
 
 // --- UAIX -------------------------------------------------------------------------------------------------------------------

@@ -7,3 +7,4 @@
 #include "baton/exit_signal.h"
 #include "baton/handoff.h"
 #include "baton/json.h"
+#include "baton/session.h"

@@ -124,7 +124,9 @@ std::string joined(json::Node list, std::string_view member = {}) {
 }
 
 int show(World& world, const IdArguments& arguments) {
-  auto client = Client::open(world, arguments.node, Presents::Session);
+  // A session looks at itself; an operator at any.
+  const bool is_session = world.environment("BATON_SESSION_TOKEN") || !arguments.node.session_token_file.empty();
+  auto client = Client::open(world, arguments.node, is_session ? Presents::Session : Presents::Operator);
   if (!client) return could_not(world, client.error());
   const auto answer = client->get("/v1/sessions/" + url_part(arguments.id));
   return tell(world, arguments.node, answer, [&](json::Node root) {

@@ -43,14 +43,23 @@ Result<void> rule_on_content(Act& act, const Approval& approval, const RuledBy& 
   auto item = act.settled_item(approval.work_id);
   if (!item) return tl::make_unexpected(item.error());
   if (!*item) return {};
+  if (by.ruling == session::Ruling::TimedOut) {
+    // Nobody acted: the item is blocked with its question, as when nobody answers.
+    const auto session = act.session(approval.session_id);
+    if (!session) return tl::make_unexpected(session.error());
+    if (*session)
+      for (const work::Event& event :
+           work::give_up_waiting(**item, **session, "nobody decided in time", act.now).events)
+        if (auto done = act.record_as(by.actor, event, **item, Act::Is::Beside); !done) return done;
+    return move_approval(act, by.actor, approval, ApprovalState::Expired, "");
+  }
   const std::string text =
       std::string(yes ? "approved" : "denied") + ": " + approval.id + (by.note.empty() ? "" : "\n" + by.note);
   const work::Ruling answered = work::answer(**item, text, act.now);
   if (!answered.allowed() && by.is == Act::Is::Main) return act.refuse(answered.refused), Result<void>();
   for (const work::Event& event : answered.events)
     if (auto done = act.record_as(by.actor, event, **item, by.is); !done) return done;
-  const auto to = yes ? ApprovalState::Approved
-                      : (by.ruling == session::Ruling::Denied ? ApprovalState::Denied : ApprovalState::Expired);
+  const auto to = yes ? ApprovalState::Approved : ApprovalState::Denied;
   constexpr std::int64_t kSpendSeconds = 3600;  // stated
   return move_approval(act, by.actor, approval, to, by.note,
                        yes ? std::optional(act.now + kSpendSeconds) : std::nullopt, by.is);
