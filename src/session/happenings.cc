@@ -80,7 +80,7 @@ class Change {
       Held& held = state_.envelopes[stage.envelope];
       if (envelope.stages[stage.stage].role != Role::Constrained || !is_monotonic(envelope.constraint)) continue;
       const auto value = number_of(call.facts[stage.fact]);
-      if (!value) continue;
+      if (!value || call.number == held.began_by) continue;
       held.strictest = held.strictest ? stricter(envelope.constraint, *held.strictest, *value) : *value;
     }
   }
@@ -151,7 +151,10 @@ class Change {
       // A tool that both begins the chain and is held to it begins it once.
       if (stage.role == Role::Initial && held.stages[at.stage] && is_also_constrained(envelope, call.tool)) continue;
       held.stages[at.stage] = number_of(value);
-      if (stage.role == Role::Initial) held.strictest.reset();  // the chain begins anew
+      if (stage.role == Role::Initial) {  // the chain begins anew
+        held.began_by = call.number;
+        held.strictest.reset();
+      }
       if (!held.stages[at.stage])
         note(Code::envelope_capture_missing, {{"name", envelope.name}, {"path", stage.at.text}});
     }

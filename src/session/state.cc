@@ -198,6 +198,7 @@ Value held_value(const Held& held) {
     any = any || stage;
   }
   if (any) out.set("stages", std::move(stages));
+  if (held.began_by != 0) out.set("began_by", held.began_by);
   if (held.strictest) out.set("strictest", number_value(*held.strictest));
   return out;
 }
@@ -322,6 +323,7 @@ class StateReader {
         if (!stage.is_null()) to.stages[i] = decimal(stage);
         ++i;
       }
+      if (one["began_by"]) to.began_by = static_cast<std::uint32_t>(number(one["began_by"]));
       if (one["strictest"]) to.strictest = decimal(one["strictest"]);
     });
     for (const json::Node step : node_["loop"].elements()) out.loop.push_back(loop_step(step));

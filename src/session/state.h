@@ -81,6 +81,7 @@ struct Held {                                        // of an envelope
   std::vector<std::optional<json::Decimal>> stages;  // what each stage has captured
   std::uint32_t since =
       0;  // number of the call that would be the first of the chain, after the initial value was captured
+  std::uint32_t began_by = 0;              // number of the call that gave the initial value: it is not held to it
   std::optional<json::Decimal> strictest;  // of the constrained values committed since the initial one was captured
 };
 

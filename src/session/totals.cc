@@ -194,7 +194,7 @@ Corridor corridor_of(const Rules& rules, const State& state, ToolId tool, const 
           if (const auto number = number_of(facts[stage.fact])) last = stricter(constraint, last, *number);
     };
     for (const OpenCall& call : state.open)
-      if (beside.counts(call)) take(call.tool, call.facts);
+      if (beside.counts(call) && call.number != held.began_by) take(call.tool, call.facts);
     for (const Ahead& other : beside.ahead) take(other.tool, *other.facts);
     (constraint == Constraint::MonotonicDecrease ? out.most : out.least) = last;
   }
