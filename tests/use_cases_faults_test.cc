@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each use case, on each store, with a store that fails at its n-th operation, for every n: afterwards everything is as before or wholly as after,
 // the tables are what the ledger makes of them, and the same request tried again is done once.
+#include <chrono>
+#include <thread>
+
 #include "runtime/work_events.h"
 #include "store/faulty/faulty_store.h"
 #include "store/tables.h"
@@ -423,9 +426,13 @@ TEST_P(ServerFaults, nothing_is_half_done) {
 // A refusal that could not be written down is counted, and written down later.
 TEST(RefusalFaults, no_refusal_is_lost) {
   const store::Backend memory = store::backends().front();
+  // The refusal is in a batch of its own, so that every run counts the same operations: whoever comes behind it waits until it
+  // was written or struck, and is told after what became of it.
   const auto refuse = [](Attempt& run) {
     run.cases->note_refusal(kAccessRefused, as("mallory").caller, "GET /", {report(Code::TOKEN_UNKNOWN, {})});
-    run.create(Phase::Draft);  // whoever comes behind it is told after it
+    for (int i = 0; i < 10'000 && run.refusals() == 0 && !run.struck(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    run.create(Phase::Draft);
   };
   std::uint64_t first = 0, last = 0;
   {
