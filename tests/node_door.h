@@ -30,6 +30,10 @@ class NodeDoor : public session::Door {
     by_ = in_session(as("alice"), id_);
   }
 
+  // A session that is open already, behind whichever node.
+  NodeDoor(CasesFixture& fixture, UseCases& cases, std::string id, const Mutation& by)
+      : fixture_(fixture), cases_(&cases), id_(std::move(id)), by_(in_session(by, id_)) {}
+
   json::Value propose(const json::Value& step) override {
     return told(ask([&](Answered done) { cases().govern_call(by_, id_, json::write(step), std::move(done)); }));
   }
@@ -83,8 +87,9 @@ class NodeDoor : public session::Door {
   const Mutation& by() const { return by_; }
 
  private:
-  UseCases& cases() { return fixture_.cases(); }
+  UseCases& cases() { return cases_ == nullptr ? fixture_.cases() : *cases_; }
 
+ public:
   static json::Value refused(std::string_view code) {
     json::Value out = json::Value::object();
     out.set("refused", code);
@@ -96,6 +101,7 @@ class NodeDoor : public session::Door {
     return answer->body;
   }
 
+ private:
   std::optional<json::Value> find_approval(const std::string& call_id) {
     const auto all = cases().list_approvals("", 1000);
     EXPECT_TRUE(all);
@@ -125,6 +131,7 @@ class NodeDoor : public session::Door {
   }
 
   CasesFixture& fixture_;
+  UseCases* cases_ = nullptr;  // null: the fixture's
   std::string id_;
   Mutation by_;
 };

@@ -153,6 +153,19 @@ class CasesFixture {
     return *cases_;
   }
 
+  // Another node on the same store, where several may be; else the same one.
+  UseCases& other_cases() {
+    if (backend_.takes_our_clock) return cases();
+    if (!other_cases_) {
+      cases();  // the first makes the ledger
+      auto opened = Ledger::open(store(), clock_, random_, place_);
+      CHECK(opened.has_value());
+      other_ledger_ = std::move(*opened);
+      other_cases_ = std::make_unique<UseCases>(store(), *other_ledger_, clock(), random_, config_);
+    }
+    return *other_cases_;
+  }
+
   // --- short ways ---------------------------------------------------------------------------------------------------------
 
   std::string create(work::NewWork asked = {}) {
@@ -226,6 +239,8 @@ class CasesFixture {
   std::unique_ptr<store::TestStore> made_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<UseCases> cases_;
+  std::unique_ptr<Ledger> other_ledger_;
+  std::unique_ptr<UseCases> other_cases_;
 };
 
 }  // namespace baton::runtime

@@ -134,11 +134,11 @@ constexpr std::size_t kWorkNameBytesMax = 256;  // a check of CI, a delivery, wh
 constexpr std::size_t kAnswerKeptBytesMax = 16u << 10;
 // A text that is sent as a handoff: a message with a block in it. The largest document has 256 KiB.
 constexpr std::size_t kHandoffTextBytesMax = 1u << 20;
-constexpr std::size_t kContextNameBytesMax = 128;             // of a section; a stream is named after it
-constexpr std::size_t kContextSectionBytesMax = 48u << 10;    // an entry holds the whole section
-constexpr std::size_t kContextUpdatesMax = 64;                // of one handoff; each reads and writes a row
-constexpr std::size_t kContextAnswerBytesMax = 512u << 10;    // what a claim gives of it; the rest can be asked for
-constexpr std::size_t kTokenNameBytesMax = 128;               // an actor, a scope, a name it speaks for
+constexpr std::size_t kContextNameBytesMax = 128;           // of a section; a stream is named after it
+constexpr std::size_t kContextSectionBytesMax = 48u << 10;  // an entry holds the whole section
+constexpr std::size_t kContextUpdatesMax = 64;              // of one handoff; each reads and writes a row
+constexpr std::size_t kContextAnswerBytesMax = 512u << 10;  // what a claim gives of it; the rest can be asked for
+constexpr std::size_t kTokenNameBytesMax = 128;             // an actor, a scope, a name it speaks for
 constexpr std::size_t kTokenListMax = 64;
 constexpr std::size_t kTokenNoteBytesMax = 500;
 constexpr std::size_t kForgottenMax = 1024;      // keys that one sweep forgets: an entry lists them
@@ -175,8 +175,12 @@ constexpr std::size_t kCallIdBytesMax = 128;              // clients' own ids of
 constexpr std::size_t kOpenCallsMax = 256;                // of a session: beyond it settle some first
 constexpr std::size_t kApprovalsPerSessionMax = 3;        // stated: waiting ones
 constexpr std::size_t kApprovalsPerWorkspaceMax = 20;     // stated
-constexpr std::size_t kPrincipalBytesMax = 16u << 10;     // a document about who somebody is
-constexpr std::size_t kPackSourceBytesMax = 4u << 20;     // all files of a pack that is activated
+constexpr std::size_t kArtifactsMax = 64;                 // of one handoff of a workflow
+constexpr std::size_t kArtifactNameBytesMax = 128;
+constexpr std::size_t kArtifactBytesMax = 1u << 20;
+constexpr std::size_t kWorkflowDepthMax = 10'000;      // sessions above one another: no walk up is longer
+constexpr std::size_t kPrincipalBytesMax = 16u << 10;  // a document about who somebody is
+constexpr std::size_t kPackSourceBytesMax = 4u << 20;  // all files of a pack that is activated
 // A value that rules remember and that is longer is kept as a hash: it can be compared, and a state stays small.
 constexpr std::size_t kFactBytesMax = 1024;
 

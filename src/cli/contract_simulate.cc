@@ -10,6 +10,7 @@
 #include "cli/render.h"
 #include "contract/scenario.h"
 #include "session/scenario.h"
+#include "workflow/scenario.h"
 
 namespace baton::cli {
 namespace {
@@ -52,14 +53,12 @@ class Simulate {
   int judge(contract::SourceFile file, const std::string& stem) {
     contract::ScenarioReport report = contract::judge_scenario(file, stem);
     if (report.is_readable() && report.body == contract::Body::Run) report = session::judge_run(file, stem);
+    if (report.is_readable() && report.body == contract::Body::Events) report = workflow::judge_events(file, stem);
     if (!report.is_readable()) {
       for (const contract::Finding& finding : report.findings)
         world_.print_error(render_human({finding.diagnostic}, file.name, file.text, world_.colour_errors));
       return could_not(world_, file.name + " cannot be read as a scenario");
     }
-    if (report.body == contract::Body::Events)
-      return could_not(world_,
-                       file.name + " has a body that this version does not run: `run` and `cases` are those it does");
     const std::size_t wrong =
         static_cast<std::size_t>(std::ranges::count(report.entries, false, &contract::Judged::passed));
     passed_ += report.entries.size() - wrong;
@@ -71,7 +70,7 @@ class Simulate {
 
   void print_human(const std::string& name, const contract::ScenarioReport& report, std::size_t wrong) {
     std::string out;
-    const std::string what = report.body == contract::Body::Run ? "entry" : "case";
+    const std::string what = report.body == contract::Body::Cases ? "case" : "entry";
     for (const contract::Judged& entry : report.entries) {
       if (entry.passed) continue;
       out += name + ":" + std::to_string(entry.place.line) + ": " + what + " " + std::to_string(entry.number) +

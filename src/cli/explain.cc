@@ -18,6 +18,7 @@ struct Arguments {
 constexpr auto kOfSessions = std::to_array<Code>({
 #define DIAGNOSTIC(code, ...) Code::code,
 #include "diagnostics/session.def"
+#include "diagnostics/workflow.def"
 #undef DIAGNOSTIC
 });
 

@@ -259,6 +259,7 @@ void Compiler::list_checks() {
         {Check::Refs, std::ranges::any_of(tool.arguments, [](const Invariant& one) { return one.ref.has_value(); })},
         {Check::Aggregates, !tool.aggregates.empty()},
         {Check::Envelopes, !tool.envelopes.empty()},
+        {Check::Resources, !plan.resources.empty()},  // shared ones, when the session is one of a workflow
         {Check::Checkpoints, tool.checkpoint.has_value() || !tool.checkpoints.empty()}};
     for (const auto& [check, applies] : all)
       if (applies) tool.checks.push_back(check);

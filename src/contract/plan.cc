@@ -20,7 +20,7 @@ std::string_view name_of(ClosePolicy policy) { return kClosePolicyNames[static_c
 std::string_view name_of(Op op) { return kOperatorNames[static_cast<std::size_t>(op)]; }
 
 std::string_view name_of(Check check) {
-  constexpr std::array<std::string_view, 17> kNames = {"labels",
+  constexpr std::array<std::string_view, 18> kNames = {"labels",
                                                        "policy",
                                                        "gate",
                                                        "phase",
@@ -36,6 +36,7 @@ std::string_view name_of(Check check) {
                                                        "refs",
                                                        "aggregates",
                                                        "envelopes",
+                                                       "resources",
                                                        "checkpoints"};
   return kNames[static_cast<std::size_t>(check)];
 }

@@ -211,6 +211,7 @@ enum class Check : std::uint8_t {
   Refs,
   Aggregates,
   Envelopes,
+  Resources,
   Checkpoints
 };
 std::string_view name_of(Check check);

@@ -356,6 +356,16 @@ std::vector<ScenarioPack> scenario_packs(const SourceFile& file) {
   return out;
 }
 
+Judged not_compiled(const CompiledScenario& compiled) {
+  Judged out{0, place_of(compiled.document->root()), false, "a pack that compiles", {}, {}};
+  for (const Finding& finding : compiled.findings)
+    if (finding.diagnostic.severity == Severity::Error)
+      out.got.append(out.got.empty() ? "" : "; ")
+          .append(std::string(info(finding.diagnostic.code).name) + " in " + finding.file + ": " +
+                  finding.diagnostic.message);
+  return out;
+}
+
 CompiledScenario compile_scenario(const SourceFile& file, std::string_view stem) {
   Read read = read_scenario(file, stem);
   CompiledScenario out;

@@ -57,6 +57,8 @@ struct CompiledScenario {
   ScenarioPack source;                             // what the plan was compiled from
   bool is_readable = false;                        // else `findings` are of the file, and there is nothing to run
 };
+// What is said of a body whose pack or workflow has errors, in place of its entries.
+Judged not_compiled(const CompiledScenario& compiled);
 CompiledScenario compile_scenario(const SourceFile& file, std::string_view stem);
 
 // `stem`: the file's name without its ending, which `scenario` must be; empty: not asked.

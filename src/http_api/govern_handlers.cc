@@ -106,7 +106,12 @@ void preflight(const AskedPtr& asked) {
 }
 
 void start_call(const AskedPtr& asked) {
-  cases(asked).start_call(asked->mutation(), asked->id, asked->request().body, settle(asked));
+  const std::int64_t wait =
+      std::min(asked->query.integer("wait_seconds").value_or(0), cases(asked).config().limits.wait_seconds);
+  auto cancel = asked->workings().around.node.start_or_wait(asked->mutation(), asked->id, asked->request().body,
+                                                            std::chrono::seconds(std::max<std::int64_t>(wait, 0)),
+                                                            settle(asked));
+  if (wait > 0) asked->exchange()->on_gone(std::move(cancel));
 }
 
 void settle_call(const AskedPtr& asked) {

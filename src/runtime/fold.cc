@@ -10,6 +10,7 @@
 #include "runtime/ledger_events.h"
 #include "runtime/session_events.h"
 #include "runtime/work_events.h"
+#include "runtime/workflow_events.h"
 #include "store/rows.h"
 #include "store/tables.h"
 #include "work/events.h"
@@ -102,9 +103,16 @@ constexpr std::array kFolds = {
     Fold{kCallSettled, fold_call_settled},
     Fold{kSessionLabelled, fold_session_labelled},
     Fold{kSessionCost, fold_session_cost},
+    Fold{kSessionCancelRequested, fold_session_cancel_requested},
     Fold{kSessionEnded, fold_session_ended},
     Fold{kApprovalRequested, fold_approval_requested},
     Fold{kApprovalMoved, fold_approval_moved},
+    Fold{kWorkflowStarted, fold_workflow_started},
+    Fold{kWorkflowOffered, fold_workflow_offered},
+    Fold{kWorkflowClaimed, fold_workflow_claimed},
+    Fold{kWorkflowHandoffEnded, fold_workflow_handoff_ended},
+    Fold{kWorkflowAbandoned, fold_workflow_abandoned},
+    Fold{kWorkflowKilled, fold_workflow_killed},
 };
 
 constexpr Fold kWorkFold = {"work.*", fold_work_event};

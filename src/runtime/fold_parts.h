@@ -8,7 +8,9 @@
 #include "base/result.h"
 #include "json/document.h"
 #include "runtime/fold.h"
+#include "runtime/session_rows.h"
 #include "store/store.h"
+#include "workflow/follow.h"
 
 namespace baton::runtime {
 
@@ -43,8 +45,22 @@ Result<void> fold_call_started(const Event& event, json::Node payload, store::Tr
 Result<void> fold_call_settled(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_session_labelled(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_session_cost(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_cancel_requested(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_session_ended(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_approval_requested(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_approval_moved(const Event& event, json::Node payload, store::Transaction& transaction);
+
+// fold_workflows.cc
+Result<void> fold_workflow_started(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_workflow_offered(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_workflow_claimed(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_workflow_handoff_ended(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_workflow_abandoned(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_workflow_killed(const Event& event, json::Node payload, store::Transaction& transaction);
+// A session of a workflow begins; and one has changed, which others may feel.
+Result<void> add_member(const Event& event, json::Node payload, const GovernedSession& session,
+                        store::Transaction& transaction);
+Result<void> follow_session(const Event& event, const GovernedSession& session, const workflow::Footprint& before,
+                            const workflow::Turn& turn, store::Transaction& transaction);
 
 }  // namespace baton::runtime

@@ -6,6 +6,7 @@
 #include "runtime/session_record.h"
 #include "runtime/session_rows.h"
 #include "runtime/work_rows.h"
+#include "runtime/workflow_events.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -30,13 +31,40 @@ Result<void> store_state(const Event& event, json::Node payload, GovernedSession
   return transaction.update(tables::kSessionStates, row_of(session));
 }
 
+// What a session's state cannot tell others of its workflow about what happened to one of its calls.
+workflow::Turn turn_of(const Event& event, json::Node payload) {
+  std::string call_id;
+  workflow::Turn out;
+  if (!read_text(payload, "call_id", call_id)) return out;
+  if (event.type == kCallStarted && is_told_to_wait(payload)) out.waits = call_id;
+  if (event.type == kCallSettled && payload["state"].is_text("committed")) out.committed = call_id;
+  if (event.type == kCallSettled && payload["state"].is_text("failed")) out.failed = call_id;
+  return out;
+}
+
 // Reads the session, lets `change` change its state, and writes it. `change` says whether the payload held.
 template <class Change>
 Result<void> change_state(const Event& event, json::Node payload, store::Transaction& transaction, Change change) {
   auto session = governed_of(event, payload, transaction);
   if (!session) return tl::make_unexpected(session.error());
+  std::optional<workflow::Footprint> before;
+  if (!session->workflow_id.empty()) before = workflow::footprint_of(*session->rules, session->state);
   if (!change(*session)) return malformed(event, "complete account");
-  return store_state(event, payload, *session, transaction);
+  if (auto done = store_state(event, payload, *session, transaction); !done) return done;
+  return before ? follow_session(event, *session, *before, turn_of(event, payload), transaction) : Result<void>();
+}
+
+// Ending a session resets no budget of its item.
+Result<void> add_to_totals(const Event& event, const std::string& work_id, std::int64_t calls,
+                           const json::Decimal& cost, store::Transaction& transaction) {
+  const auto row = transaction.get(tables::kWorkItems, {work_id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return malformed(event, "item that is known");
+  auto item = read_item(**row);
+  if (!item) return tl::make_unexpected(item.error());
+  item->totals.calls += static_cast<std::uint64_t>(calls);
+  item->totals.cost = item->totals.cost + cost;
+  return transaction.update(tables::kWorkItems, row_of(*item));
 }
 
 }  // namespace
@@ -90,6 +118,7 @@ Result<void> fold_session_opened(const Event& event, json::Node payload, store::
   if (bound && (!read_text(payload, "work_id", out.work_id) || !read_number(payload, "fence", fence)))
     return malformed(event, "work_id and fence");
   out.fence = static_cast<std::uint64_t>(fence);
+  if (payload["workflow_id"]) read_text(payload, "workflow_id", out.workflow_id);
 
   auto rules = rules_in(transaction, out.pack);
   if (!rules) return tl::make_unexpected(rules.error());
@@ -110,6 +139,10 @@ Result<void> fold_session_opened(const Event& event, json::Node payload, store::
     opening.cost_before = json::Decimal::from_number(payload["cost_before"].number_text());
   out.state = session::open(*out.rules, opening);
   if (auto done = transaction.insert(tables::kSessionStates, row_of(out)); !done) return done;
+  if (!out.workflow_id.empty()) {
+    if (out.rules->workflow == nullptr) return malformed(event, "pack that is a role's");
+    if (auto done = add_member(event, payload, out, transaction); !done) return done;
+  }
   if (bound) return {};
   // Without a work item the session begins here.
   work::Session session;
@@ -174,9 +207,21 @@ Result<void> fold_session_labelled(const Event& event, json::Node payload, store
 }
 
 Result<void> fold_session_cost(const Event& event, json::Node payload, store::Transaction& transaction) {
+  if (!payload["cost"].is_number()) return malformed(event, "cost");
+  const json::Decimal cost = json::Decimal::from_number(payload["cost"].number_text());
+  std::string late_for;  // the item of a session that is over already
+  auto done = change_state(event, payload, transaction, [&](GovernedSession& session) {
+    session::take_cost(session.state, cost);
+    if (session.state.standing != session::Standing::Open) late_for = session.work_id;
+    return true;
+  });
+  if (!done || late_for.empty()) return done;
+  return add_to_totals(event, late_for, 0, cost, transaction);
+}
+
+Result<void> fold_session_cancel_requested(const Event& event, json::Node payload, store::Transaction& transaction) {
   return change_state(event, payload, transaction, [&](GovernedSession& session) {
-    if (!payload["cost"].is_number()) return false;
-    session::take_cost(session.state, json::Decimal::from_number(payload["cost"].number_text()));
+    session::take_cancel_request(session.state);
     return true;
   });
 }
@@ -189,18 +234,14 @@ Result<void> fold_session_ended(const Event& event, json::Node payload, store::T
   if (!read_text(payload, "to", to) || !read_text(payload, "because", because) || !read_time(payload, "at", at))
     return malformed(event, "to, because and at");
   const auto standing = to == "killed" ? session::Standing::Killed : session::Standing::Closed;
+  std::optional<workflow::Footprint> before;
+  if (!session->workflow_id.empty()) before = workflow::footprint_of(*session->rules, session->state);
   session::take_end(*session->rules, session->state, standing, because);
   if (auto done = store_state(event, payload, *session, transaction); !done) return done;
+  if (before)
+    if (auto done = follow_session(event, *session, *before, {}, transaction); !done) return done;
   if (!session->work_id.empty()) {
-    // Ending a session resets no budget of its item.
-    const auto row = transaction.get(tables::kWorkItems, {session->work_id});
-    if (!row) return tl::make_unexpected(row.error());
-    if (!*row) return malformed(event, "item that is known");
-    auto item = read_item(**row);
-    if (!item) return tl::make_unexpected(item.error());
-    item->totals.calls += static_cast<std::uint64_t>(session->state.tool_calls);
-    item->totals.cost = item->totals.cost + session->state.cost;
-    return transaction.update(tables::kWorkItems, row_of(*item));
+    return add_to_totals(event, session->work_id, session->state.tool_calls, session->state.cost, transaction);
   }
   const auto row = transaction.get(tables::kSessions, {session->id});
   if (!row) return tl::make_unexpected(row.error());

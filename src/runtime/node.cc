@@ -11,6 +11,7 @@
 #include "runtime/outbox.h"
 #include "runtime/sweeper.h"
 #include "runtime/waiting.h"
+#include "runtime/waiting_starts.h"
 
 namespace baton::runtime {
 namespace {
@@ -30,6 +31,7 @@ class RunningNode final : public Node {
         secrets_(std::move(secrets)),
         outbox_(std::move(outbox)),
         waiting_(cases, config),
+        starts_(cases),
         sweeper_(cases, clock, options.log),
         feed_(std::move(feed)) {
     feed_->subscribe([this](const FedEntries& entries) { see(entries); });
@@ -57,6 +59,13 @@ class RunningNode final : public Node {
     return [] {};
   }
 
+  Cancel start_or_wait(const Mutation& by, std::string session_id, std::string start, std::chrono::milliseconds wait,
+                       Answered done) override {
+    if (wait.count() > 0) return starts_.add(by, std::move(session_id), std::move(start), wait, std::move(done));
+    cases_.start_call(by, std::move(session_id), std::move(start), std::move(done));
+    return [] {};
+  }
+
   bool is_genuine(std::string_view repository, std::string_view body, std::string_view signature) const override {
     return secrets_.is_genuine(repository, body, signature);
   }
@@ -75,6 +84,7 @@ class RunningNode final : public Node {
     if (stopped_) return;
     stopped_ = true;
     waiting_.stop();
+    starts_.stop();
     sweeper_.stop();
     outbox_->stop();
     // Last: it tells other nodes that what this one held is free, and wakes the feed, which then ends.
@@ -94,6 +104,7 @@ class RunningNode final : public Node {
   void see(const FedEntries& entries) {
     for (const FedEntry& entry : *entries) access_.learn(entry.type, entry.payload);
     waiting_.see(entries);
+    starts_.see(entries);
     sweeper_.see(entries);
     outbox_->see(entries);
   }
@@ -106,6 +117,7 @@ class RunningNode final : public Node {
   const GithubSecrets secrets_;
   std::unique_ptr<Outbox> outbox_;
   WaitingClaims waiting_;
+  WaitingStarts starts_;
   Sweeper sweeper_;
   std::unique_ptr<LedgerFeed> feed_;  // ends first: it calls all the others
   std::mutex stop_mutex_;

@@ -76,6 +76,11 @@ class Node {
   virtual Cancel claim_or_wait(const Mutation& by, ClaimRequest asked, std::chrono::milliseconds wait,
                                Answered done) = 0;
 
+  // start_call, which waits while others of its workflow execute (resource_busy): begun as soon as it is its turn. When the time is over,
+  // or `cancel` is called, the answer is the one that it is busy; its place is kept either way.
+  virtual Cancel start_or_wait(const Mutation& by, std::string session_id, std::string start,
+                               std::chrono::milliseconds wait, Answered done) = 0;
+
   // GitHub's signature (`sha256=...`) over a body, in constant time; false also when the repository has no secret here.
   virtual bool is_genuine(std::string_view repository, std::string_view body, std::string_view signature) const = 0;
 

@@ -34,33 +34,51 @@ std::optional<contract::SourceFile> read_file(json::Node node) {
   return out;
 }
 
-// Compiled rules never change: whoever has the hash has the same.
+// What is compiled never changes: whoever has the hash has the same.
+template <class What>
 class Compiled {
  public:
-  std::shared_ptr<const session::Rules> find(const std::string& pack) {
+  std::shared_ptr<const What> find(const std::string& hash) {
     const std::lock_guard lock(mutex_);
-    const auto found = rules_.find(pack);
-    return found == rules_.end() ? nullptr : found->second;
+    const auto found = all_.find(hash);
+    return found == all_.end() ? nullptr : found->second;
   }
-  void keep(const std::string& pack, std::shared_ptr<const session::Rules> rules) {
+  void keep(const std::string& hash, std::shared_ptr<const What> made) {
     const std::lock_guard lock(mutex_);
-    if (rules_.size() >= kCompiledMax) rules_.erase(rules_.begin());
-    rules_.insert_or_assign(pack, std::move(rules));
+    if (all_.size() >= kCompiledMax) all_.erase(all_.begin());
+    all_.insert_or_assign(hash, std::move(made));
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const session::Rules>> rules_;
+  std::map<std::string, std::shared_ptr<const What>> all_;
 };
 
-Compiled& compiled() {
-  static Compiled all;
+template <class What>
+Compiled<What>& compiled() {
+  static Compiled<What> all;
   return all;
 }
 
+// The parts one after another; empty: there are none.
+Result<std::string> text_of_parts(const std::string& hash, const GetRow& get) {
+  std::string text;
+  for (std::int64_t part = 0; part < kPartsMax; ++part) {
+    const auto row = get(tables::kPackParts, {hash, part});
+    if (!row) return tl::make_unexpected(row.error());
+    if (!*row) break;
+    text += text_at(**row, 2);
+  }
+  return text;
+}
+
+constexpr char kOfRole = '#';
+
 }  // namespace
 
-std::string pack_text(const contract::PackSource& pack) {
+namespace {
+
+Value pack_value(const contract::PackSource& pack) {
   Value out = Value::object();
   Value contracts = Value::array();
   for (const contract::SourceFile& file : pack.contracts) contracts.push(file_value(file));
@@ -72,13 +90,11 @@ std::string pack_text(const contract::PackSource& pack) {
     for (const auto& [name, text] : pack.golden) golden.set(name, text);
     out.set("golden", std::move(golden));
   }
-  return json::write(out);
+  return out;
 }
 
-std::optional<contract::PackSource> read_pack_text(std::string_view text) {
-  const auto document = json::parse(text);
-  if (!document || !document->root()["contracts"].is_array()) return std::nullopt;
-  const json::Node root = document->root();
+std::optional<contract::PackSource> read_pack(json::Node root) {
+  if (!root["contracts"].is_array()) return std::nullopt;
   contract::PackSource out;
   for (const json::Node node : root["contracts"].elements()) {
     auto file = read_file(node);
@@ -90,6 +106,43 @@ std::optional<contract::PackSource> read_pack_text(std::string_view text) {
   for (const json::Member member : root["golden"].members())
     if (member.value.is_string()) out.golden.emplace(member.name(), member.value.string());
   return out;
+}
+
+}  // namespace
+
+std::string pack_text(const contract::PackSource& pack) { return json::write(pack_value(pack)); }
+
+std::optional<contract::PackSource> read_pack_text(std::string_view text) {
+  const auto document = json::parse(text);
+  return document ? read_pack(document->root()) : std::nullopt;
+}
+
+std::string workflow_text(const contract::WorkflowSource& workflow) {
+  Value out = Value::object();
+  out.set("workflow", file_value(workflow.workflow));
+  Value packs = Value::object();
+  for (const auto& [role, pack] : workflow.packs) packs.set(role, pack_value(pack));
+  out.set("packs", std::move(packs));
+  return json::write(out);
+}
+
+std::optional<contract::WorkflowSource> read_workflow_text(std::string_view text) {
+  const auto document = json::parse(text);
+  if (!document) return std::nullopt;
+  const json::Node root = document->root();
+  auto file = read_file(root["workflow"]);
+  if (!file) return std::nullopt;
+  contract::WorkflowSource out{std::move(*file), {}};
+  for (const json::Member member : root["packs"].members()) {
+    auto pack = read_pack(member.value);
+    if (!pack) return std::nullopt;
+    out.packs.emplace(member.name(), std::move(*pack));
+  }
+  return out;
+}
+
+std::string pack_of_role(std::string_view workflow_hash, std::string_view role) {
+  return std::string(workflow_hash) + kOfRole + std::string(role);
 }
 
 std::vector<std::string> pack_pieces(std::string_view text) {
@@ -104,25 +157,52 @@ std::vector<std::string> pack_pieces(std::string_view text) {
   return out;
 }
 
-Result<std::shared_ptr<const session::Rules>> rules_of(const std::string& pack, const GetRow& get) {
-  if (auto known = compiled().find(pack)) {
-    return known;
-  }
-  std::string text;
-  for (std::int64_t part = 0; part < kPartsMax; ++part) {
-    const auto row = get(tables::kPackParts, {pack, part});
-    if (!row) return tl::make_unexpected(row.error());
-    if (!*row) break;
-    text += text_at(**row, 2);
-  }
-  if (text.empty()) return nullptr;
-  const auto source = read_pack_text(text);
+Result<std::shared_ptr<const contract::WorkflowPlan>> workflow_plan_of(const std::string& hash, const GetRow& get) {
+  if (auto known = compiled<contract::WorkflowPlan>().find(hash)) return known;
+  const auto text = text_of_parts(hash, get);
+  if (!text) return tl::make_unexpected(text.error());
+  if (text->empty()) return nullptr;
+  const auto source = read_workflow_text(*text);
+  if (!source) return failure("reading the workflow " + hash, "what is kept of it is no workflow");
+  const contract::CompiledWorkflow made = contract::compile_workflow(*source);
+  if (!made.plan || made.plan->hash != hash)
+    return failure("reading the workflow " + hash, "what is kept of it does not compile to what its hash says");
+  compiled<contract::WorkflowPlan>().keep(hash, made.plan);
+  return made.plan;
+}
+
+namespace {
+
+Result<std::shared_ptr<const session::Rules>> rules_of_role(const std::string& hash, std::string_view role,
+                                                            const GetRow& get) {
+  auto workflow = workflow_plan_of(hash, get);
+  if (!workflow) return tl::make_unexpected(workflow.error());
+  if (*workflow == nullptr) return nullptr;
+  for (const contract::WorkflowRole& one : (*workflow)->roles)
+    if (one.name == role && one.plan) return session::make_rules(one.plan, *workflow);
+  return nullptr;
+}
+
+Result<std::shared_ptr<const session::Rules>> rules_of_pack(const std::string& pack, const GetRow& get) {
+  const auto text = text_of_parts(pack, get);
+  if (!text) return tl::make_unexpected(text.error());
+  if (text->empty()) return nullptr;
+  const auto source = read_pack_text(*text);
   if (!source) return failure("reading the pack " + pack, "what is kept of it is no pack");
   const contract::Compiled made = contract::compile(*source);
   if (!made.plan || made.plan->hash != pack)
     return failure("reading the pack " + pack, "what is kept of it does not compile to what its hash says");
-  auto rules = session::make_rules(made.plan);
-  compiled().keep(pack, rules);
+  return session::make_rules(made.plan);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const session::Rules>> rules_of(const std::string& pack, const GetRow& get) {
+  if (auto known = compiled<session::Rules>().find(pack)) return known;
+  const std::size_t at = pack.find(kOfRole);
+  auto rules = at == std::string::npos ? rules_of_pack(pack, get)
+                                       : rules_of_role(pack.substr(0, at), std::string_view(pack).substr(at + 1), get);
+  if (rules && *rules != nullptr) compiled<session::Rules>().keep(pack, *rules);
   return rules;
 }
 

@@ -9,6 +9,8 @@
 #include "runtime/session_events.h"
 #include "runtime/session_record.h"
 #include "runtime/work_rows.h"
+#include "runtime/workflow_events.h"
+#include "runtime/workflow_rows.h"
 #include "session/decide.h"
 #include "session/settle.h"
 #include "store/tables.h"
@@ -50,8 +52,10 @@ bool compares_environment(const session::Rules& rules, std::string_view tool) {
   return false;
 }
 
-void redecide_step(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
-  const session::Proposal proposal = recorded_proposal(payload);
+void redecide_step(json::Node payload, const session::Rules& rules, const session::State& state,
+                   const session::Commons* commons, Redecided& out) {
+  session::Proposal proposal = recorded_proposal(payload);
+  proposal.commons = commons;
   const session::StepVerdict verdict = session::decide(rules, state, proposal);
   std::size_t i = 0;
   for (const json::Node call : payload["calls"].elements()) {
@@ -61,11 +65,12 @@ void redecide_step(json::Node payload, const session::Rules& rules, const sessio
   }
 }
 
-void redecide_ruling(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
+void redecide_ruling(json::Node payload, const session::Rules& rules, const session::State& state,
+                     const session::Commons* commons, Redecided& out) {
   const auto ruling = ruling_named(text_in(payload, "ruling"));
   if (!ruling) return;
   const auto verdict =
-      session::rule_on(rules, state, text_in(payload, "call_id"), *ruling, payload["lease_stale"].is_true());
+      session::rule_on(rules, state, text_in(payload, "call_id"), *ruling, payload["lease_stale"].is_true(), commons);
   std::size_t i = 0;
   for (const json::Node call : payload["calls"].elements()) {
     const std::string id = text_in(call, "call_id");
@@ -79,12 +84,13 @@ void redecide_ruling(json::Node payload, const session::Rules& rules, const sess
   }
 }
 
-void redecide_start(json::Node payload, const session::Rules& rules, const session::State& state, Redecided& out) {
+void redecide_start(json::Node payload, const session::Rules& rules, const session::State& state,
+                    const session::Commons* commons, Redecided& out) {
   const std::string id = text_in(payload, "call_id");
   const session::Values values =
       payload["values"].is_object() ? session::Values::of_record(payload["values"]) : session::Values();
-  const session::StartVerdict verdict =
-      session::start(rules, state, id, values, text_in(payload, "arguments_sha256"), payload["lease_stale"].is_true());
+  const session::StartVerdict verdict = session::start(rules, state, id, values, text_in(payload, "arguments_sha256"),
+                                                       payload["lease_stale"].is_true(), nullptr, commons);
   std::string now = verdict.is_open ? verdict_of(verdict.failures.empty() ? "allow" : "block", verdict.failures)
                                     : "nothing: no call is pending";
   std::string recorded = recorded_verdict(payload);
@@ -114,20 +120,66 @@ void redecide_settlement(json::Node payload, const session::Rules& rules, const 
 }  // namespace
 
 std::optional<Redecided> redecide(std::string_view type, json::Node payload, const session::Rules& rules,
-                                  const session::State& state) {
+                                  const session::State& state, const session::Commons* commons) {
   Redecided out;
-  if (type == kSessionStep) redecide_step(payload, rules, state, out);
-  else if (type == kSessionRuled) redecide_ruling(payload, rules, state, out);
-  else if (type == kCallStarted) redecide_start(payload, rules, state, out);
+  if (type == kSessionStep) redecide_step(payload, rules, state, commons, out);
+  else if (type == kSessionRuled) redecide_ruling(payload, rules, state, commons, out);
+  else if (type == kCallStarted) redecide_start(payload, rules, state, commons, out);
   else if (type == kCallSettled) redecide_settlement(payload, rules, state, out);
   else return std::nullopt;
-  out.is_replayable = !has_hidden_values(payload) && std::ranges::none_of(out.calls, [&](const Redecided::Call& call) {
-    return compares_environment(rules, call.tool);
-  });
+  // What others of the workflow had to do with it is not known here.
+  const bool looks_alone = rules.workflow != nullptr && commons == nullptr;
+  out.is_replayable =
+      !has_hidden_values(payload) && !looks_alone && std::ranges::none_of(out.calls, [&](const Redecided::Call& call) {
+        return compares_environment(rules, call.tool);
+      });
   return out;
 }
 
+namespace {
+
+// Handoffs that were offered or claimed: do the rules of the workflow say so too?
+Result<std::string> recheck_handoff(const Event& event, store::Transaction& transaction) {
+  const auto document = json::parse(event.payload);
+  if (!document) return std::string("its payload is not JSON");
+  const json::Node payload = document->root();
+  const auto row = transaction.get(tables::kWorkflows, {text_in(payload, "workflow_id")});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::string("its workflow is not known");
+  const auto whole = read_workflow(**row);
+  if (!whole) return tl::make_unexpected(whole.error());
+  const auto plan = workflow_plan_in(transaction, whole->hash);
+  if (!plan) return tl::make_unexpected(plan.error());
+  if (*plan == nullptr) return std::string("its workflow's plan is not known");
+  const auto view = view_in(transaction, *plan, whole->id);
+  std::optional<workflow::Refusal> refused;
+  if (event.type == kWorkflowOffered) {
+    const auto parent = view->member(text_in(payload, "from"));
+    if (!parent) return std::string("the session that offers is none of the workflow");
+    std::set<std::string, std::less<>> artifacts;
+    for (const json::Node one : payload["artifacts"].elements()) artifacts.insert(text_in(one, "name"));
+    std::uint32_t edge = 0;
+    refused = workflow::may_offer(**plan, whole->totals, *parent, text_in(payload, "to"), artifacts, edge);
+    if (!refused && json::to_int64(payload["edge"].number_text()) != edge)
+      return std::string("it is recorded as another handoff than it is");
+  } else {
+    // The child was opened just before, in the same commit, and is not held against itself.
+    workflow::Totals before = whole->totals;
+    --before.sessions;
+    --before.active;
+    const auto handoff = view->handoff(text_in(payload, "handoff_id"));
+    if (!handoff) return std::string("there is no such handoff");
+    refused = workflow::may_claim(**plan, before, *handoff);
+  }
+  if (view->problem()) return tl::make_unexpected(*view->problem());
+  if (refused) return "the rules of the workflow refuse it: " + std::string(info(refused->code()).name);
+  return std::string();
+}
+
+}  // namespace
+
 Result<std::string> recheck(const Event& event, store::Transaction& transaction) {
+  if (event.type == kWorkflowOffered || event.type == kWorkflowClaimed) return recheck_handoff(event, transaction);
   constexpr std::array kDecisions = {kSessionStep, kSessionRuled, kCallStarted, kCallSettled};
   if (std::ranges::find(kDecisions, event.type) == kDecisions.end()) return std::string();
   const auto document = json::parse(event.payload);
@@ -140,7 +192,11 @@ Result<std::string> recheck(const Event& event, store::Transaction& transaction)
   if (!rules) return tl::make_unexpected(rules.error());
   const auto session = read_governed(**row, std::move(*rules));
   if (!session) return tl::make_unexpected(session.error());
-  const auto again = redecide(event.type, payload, *session->rules, session->state);
+  std::shared_ptr<WorkflowView> workflow;
+  if (!session->workflow_id.empty())
+    workflow = view_in(transaction, session->rules->workflow, session->workflow_id, session->id);
+  const auto again = redecide(event.type, payload, *session->rules, session->state, workflow.get());
+  if (workflow && workflow->problem()) return tl::make_unexpected(*workflow->problem());
   if (!again || !again->is_replayable) return std::string();
   for (const Redecided::Call& call : again->calls)
     if (call.recorded != call.now)

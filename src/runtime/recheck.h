@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "runtime/fold.h"
 #include "runtime/session_rows.h"
+#include "session/commons.h"
 #include "store/store.h"
 
 namespace baton::runtime {
@@ -27,8 +28,9 @@ struct Redecided {
 };
 
 // Nothing when the entry records no decision. The session's state is the one before the entry.
+// `commons`: of the session's workflow, as it was; null: it has none, or it is not known.
 std::optional<Redecided> redecide(std::string_view type, json::Node payload, const session::Rules& rules,
-                                  const session::State& state);
+                                  const session::State& state, const session::Commons* commons = nullptr);
 
 // The first decision that is not what the rules say; empty when there is none. `transaction` has the tables as they were before it.
 Result<std::string> recheck(const Event& event, store::Transaction& transaction);

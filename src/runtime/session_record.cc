@@ -239,11 +239,17 @@ std::optional<std::vector<session::Resolved>> read_resolved(json::Node payload) 
   return out;
 }
 
+bool is_told_to_wait(json::Node payload) {
+  return payload["verdict"].is_text("block") &&
+         payload["failures"].element(0)["code"].is_text(info(Code::resource_busy).name);
+}
+
 std::optional<session::Begun> read_begun(const session::Rules& rules, const session::State& state, json::Node payload) {
   session::Begun out;
   std::string verdict;
   if (!read_text(payload, "call_id", out.call_id) || !read_text(payload, "verdict", verdict)) return std::nullopt;
   out.refused = verdict != "allow";
+  out.waits = is_told_to_wait(payload);
   const session::OpenCall* call = state.find(out.call_id);
   if (call == nullptr) return std::nullopt;
   if (payload["values"].is_object() && call->tool != kNone) {

@@ -47,6 +47,8 @@ json::Value settled_value(const session::SettleVerdict& verdict);
 std::optional<session::TakenStep> read_step(const session::Rules& rules, json::Node payload);
 std::optional<std::vector<session::Resolved>> read_resolved(json::Node payload);
 std::optional<session::Begun> read_begun(const session::Rules& rules, const session::State& state, json::Node payload);
+// Was the call told to wait for others of its workflow?
+bool is_told_to_wait(json::Node payload);
 std::optional<session::Settled> read_settled(json::Node payload);
 std::string_view name_of(session::Ruling ruling);
 std::optional<session::Ruling> ruling_named(std::string_view name);

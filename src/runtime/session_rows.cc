@@ -67,6 +67,7 @@ Row row_of(const GovernedSession& session) {
   set_text(out, "agent_id", session.agent_id);
   out.set("actor_id", session.actor_id);
   set_text(out, "work_id", session.work_id);
+  set_text(out, "workflow_id", session.workflow_id);
   if (session.fence != 0) out.set("fence", session.fence);
   out.set("opened_at", format_time(session.opened_at));
   out.set("changed_at", format_time(session.changed_at));
@@ -94,6 +95,7 @@ Result<GovernedSession> read_governed(const Row& row, std::shared_ptr<const sess
   out.role = optional_text(root, "role");
   out.agent_id = optional_text(root, "agent_id");
   out.work_id = optional_text(root, "work_id");
+  out.workflow_id = optional_text(root, "workflow_id");
   out.principal_sha256 = optional_text(root, "principal_sha256");
   std::int64_t fence = 0;
   if (!read_text(root, "actor_id", out.actor_id) || (root["fence"] && !read_number(root, "fence", fence)) ||

@@ -17,7 +17,8 @@ namespace baton::runtime {
 
 struct GovernedSession {
   std::string id, pack, role, agent_id, actor_id;
-  std::string work_id;  // empty: without a work item
+  std::string work_id;      // empty: without a work item
+  std::string workflow_id;  // empty: of no workflow
   std::uint64_t fence = 0;
   Time opened_at, changed_at;
   std::string principal_sha256;  // empty: there is none

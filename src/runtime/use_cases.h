@@ -33,6 +33,7 @@
 #include "store/store.h"
 #include "work/item.h"
 #include "work/rules.h"
+#include "workflow/family.h"
 #include "workspace/config.h"
 
 namespace baton::runtime {
@@ -80,6 +81,26 @@ struct OpenSession {
   session::Gate gate = session::Gate::RejectAll;
   std::optional<json::Value> principal = {};
   std::vector<std::string> unwrapped = {};  // tools whose executor Baton does not stand in front of
+};
+
+struct StartWorkflow {
+  std::string workflow = {};  // its name, or its hash
+  std::string role = {};      // of the first session; empty: the first that the workflow has
+  OpenSession session = {};   // how that one is opened; pack and role are the workflow's
+};
+struct OfferRequest {
+  std::string to = {};                            // a role
+  json::Value artifacts = json::Value::object();  // {name: value}; a string is text, null is none
+  std::int64_t expires_seconds = 0;               // 0: it does not
+};
+struct ClaimHandoff {
+  std::string handoff_id = {};
+  OpenSession session = {};
+};
+struct KillWorkflow {
+  std::string workflow_id = {}, session_id = {};  // the session is not looked at when all of it is meant
+  workflow::Scope scope = workflow::Scope::Session;
+  std::string reason = {};
 };
 
 struct ApprovalDecision {
@@ -178,8 +199,32 @@ class UseCases {
   void report_cost(const Mutation& by, std::string session_id, json::Decimal cost, Answered done);
   void kill_session(const Mutation& by, std::string session_id, std::string reason, Answered done);
   void close_session(const Mutation& by, std::string session_id, Answered done);
+  // Could a call that was told to wait (resource_busy) begin now, as far as others of its workflow go? True also where only beginning it
+  // can tell.
+  Result<bool> is_turn_of(const std::string& session_id, const std::string& call_id);
   // Nothing is recorded: what it says is about now.
   Result<Answer> preflight(const Caller& caller, const std::string& session_id, const std::string& asked);
+
+  // --- workflows: decided by workflow/family.h ------------------------------------------------------------------------------
+  // Makes a workflow with the packs of its roles usable. WORKFLOW_INVALID, PACK_SECRET.
+  void activate_workflow(const Mutation& by, contract::WorkflowSource source, std::string expected, Answered done);
+  // The workflow and its first session. WORKFLOW_UNKNOWN, WORKFLOW_ROLE, and what open_session refuses.
+  void start_workflow(const Mutation& by, StartWorkflow asked, Answered done);
+  // By the session. handoff_not_declared, handoff_artifact_missing, workflow_limit_exceeded, session_closed, session_killed.
+  void offer(const Mutation& by, std::string session_id, OfferRequest asked, Answered done);
+  // A new session of the role it was offered to. HANDOFF_UNKNOWN, handoff_not_open, workflow_limit_exceeded, workflow_killed.
+  void claim_handoff(const Mutation& by, ClaimHandoff asked, Answered done);
+  // Decline: by whoever could claim it. Cancel: by the session that offered it, or an operator. handoff_not_open.
+  void end_offer(const Mutation& by, std::string handoff_id, workflow::Event event, Answered done);
+  // By an operator; of itself and what is below it, by a session; of all of it as the workflow says. kill_not_permitted,
+  // kill_scope_disabled.
+  void kill_workflow(const Mutation& by, KillWorkflow asked, Answered done);
+  Result<json::Value> list_workflows(std::size_t limit, const std::string& after);
+  // Everything about one: its sessions, handoffs, and who holds what. Nothing: there is none.
+  Result<std::optional<json::Value>> show_workflow(const std::string& workflow_id);
+  Result<json::Value> list_handoffs(std::string_view stage, std::string_view role, std::size_t limit);
+  // What was handed to the session: {artifacts[]}, or one of them with its content. ARTIFACT_UNKNOWN, SESSION_NOT_YOURS.
+  Result<Answer> artifacts(const Caller& caller, const std::string& session_id, const std::string& name);
 
   // APPROVAL_UNKNOWN, APPROVAL_CLOSED, APPROVAL_DIGEST, APPROVAL_OWN.
   void decide_approval(const Mutation& by, ApprovalDecision decision, Answered done);

@@ -30,6 +30,7 @@ class StepJudge {
       : rules_(rules), state_(state), proposal_(proposal), hiding_(hiding) {
     step_.proposal = &proposal;
     step_.estimate = proposal.estimate;
+    step_.commons = proposal.commons;
   }
 
   StepVerdict judge() {
@@ -205,7 +206,7 @@ TakenStep step_of(const Proposal& proposal, const StepVerdict& verdict) {
 // --- rulings ----------------------------------------------------------------------------------------------------------------------
 
 std::optional<RulingVerdict> rule_on(const Rules& rules, const State& state, std::string_view call_id, Ruling ruling,
-                                     bool lease_stale) {
+                                     bool lease_stale, const Commons* commons) {
   const OpenCall* ruled = state.find(call_id);
   if (ruled == nullptr || ruled->state != CallState::Awaiting || !ruled->asks || ruled->approved) return std::nullopt;
   if (ruling == Ruling::TimedOut && ruled->allow_on_timeout) ruling = Ruling::Approved;
@@ -244,6 +245,7 @@ std::optional<RulingVerdict> rule_on(const Rules& rules, const State& state, std
       return out;
     }
   Step step;
+  step.commons = commons;
   step.left_out = group;
   step.ahead.reserve(group.size());
   bool blocked = false;
@@ -277,10 +279,25 @@ std::vector<Resolved> resolved_of(const RulingVerdict& verdict) {
   return out;
 }
 
+namespace {
+
+// Nothing else is against it: is it the call's turn among those of the workflow that execute one at a time? What stood since it was
+// judged is looked at once more when it is.
+void take_turn(Judge& judge, const SharedCall& call, bool judged_again, CallVerdict& verdict, StartVerdict& out) {
+  if (!verdict.failures.empty()) return;
+  judge.serial(call, verdict);
+  out.waits = !verdict.failures.empty();
+  if (out.waits || judged_again || !judge.is_serial(verdict)) return;
+  judge.aggregates(verdict);
+  judge.envelopes(verdict);
+}
+
+}  // namespace
+
 // --- starting ---------------------------------------------------------------------------------------------------------------------
 
 StartVerdict start(const Rules& rules, const State& state, std::string_view call_id, const Values& arguments,
-                   std::string_view digest, bool lease_stale, const Hiding* hiding) {
+                   std::string_view digest, bool lease_stale, const Hiding* hiding, const Commons* commons) {
   StartVerdict out;
   const OpenCall* call = state.find(call_id);
   if (call == nullptr || call->state != CallState::Pending) {
@@ -292,6 +309,7 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
   verdict.facts = call->facts;
   if (auto refused = standing_refusal(state, lease_stale)) verdict.failures.push_back(std::move(*refused));
   Step step;
+  step.commons = commons;
   step.left_out = {call};
   Judge judge(rules, state, call->tool, step, hiding);
   if (verdict.failures.empty()) {
@@ -315,12 +333,15 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
       verdict.failures.push_back(refusal(Code::approval_mismatch, {{"tool", rules.tool(call->tool).name}}));
     out.facts = verdict.facts;
     out.digest = digest;
+  } else {
+    judge.resources(verdict);
   }
   // What was let through against a constraint still breaks it.
   if (!differs && call->breaks_constraint && verdict.failures.empty())
     verdict.failures.push_back(
         refusal(Code::execution_constraint_violated,
                 {{"path", "an argument"}, {"problem", "breaks a constraint"}, {"remedy", "propose other arguments"}}));
+  take_turn(judge, {commons == nullptr ? std::string() : commons->session(), call->id}, differs, verdict, out);
   out.failures = std::move(verdict.failures);
   return out;
 }
@@ -477,6 +498,9 @@ void check_budgets(const Rules& rules, const State& state, const Preflight& aske
   }
   if (limits.max_tool_calls && !limits.narrow && state.tool_calls + state.calls_before >= *limits.max_tool_calls)
     exceed("max_tool_calls", std::to_string(*limits.max_tool_calls));
+  if (asked.commons == nullptr) return;
+  for (Refusal& one : over_budget(*asked.commons, asked.commons->spent(), asked.estimate))
+    out.failures.push_back(std::move(one));
 }
 
 }  // namespace

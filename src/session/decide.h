@@ -4,7 +4,7 @@
 //
 // The checks of a call are made in the order of contract::Check, which is the tool's list (contract/plan.h):
 //   1 session · 2 arguments · 3 contract · 4 labels · 5 policy · 6 risk gate · 7 phase · 8 forbidden · 9 limits · 10 loop ·
-//   11 response and boundary assertions · 12 preconditions · 13 arguments · 14 refs · 15 aggregates · 16 envelopes · 18 checkpoints
+//   11 response and boundary assertions · 12 preconditions · 13 arguments · 14 refs · 15 aggregates · 16 envelopes · 17 shared resources · 18 checkpoints
 // The first that fails is the reason; all that fail are told, except that who may not call a tool at all learns nothing of the
 // state: a failure of 1 to 3 stands alone, and 4 and 5 stand without what comes after them.
 #pragma once
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "diagnostics/diagnostic.h"
+#include "session/commons.h"
 #include "session/happenings.h"
 #include "session/state.h"
 
@@ -51,6 +52,7 @@ struct Proposal {
   bool lease_stale = false;                      // the session no longer holds its lease
   std::size_t approvals_left = SIZE_MAX;         // how many more may wait, and of whom:
   std::string_view approvals_scope = "session";  // this session, or the workspace
+  const Commons* commons = nullptr;              // of its workflow; null: it has none
 };
 
 // What a person is asked.
@@ -96,18 +98,20 @@ struct RulingVerdict {
   std::size_t ruled = 0;
 };
 std::optional<RulingVerdict> rule_on(const Rules& rules, const State& state, std::string_view call_id, Ruling ruling,
-                                     bool lease_stale = false);
+                                     bool lease_stale = false, const Commons* commons = nullptr);
 std::vector<Resolved> resolved_of(const RulingVerdict& verdict);
 
 // May the call begin, with these arguments? No root: with those that were judged.
 struct StartVerdict {
   bool is_open = true;  // false: there is nothing to begin (call_not_open)
   std::vector<Refusal> failures;
+  bool waits = false;  // refused with resource_busy alone: the call stays pending, and keeps its place
   std::optional<std::vector<Fact>> facts;  // of arguments that differ
   std::string digest;
 };
 StartVerdict start(const Rules& rules, const State& state, std::string_view call_id, const Values& arguments,
-                   std::string_view digest, bool lease_stale = false, const Hiding* hiding = nullptr);
+                   std::string_view digest, bool lease_stale = false, const Hiding* hiding = nullptr,
+                   const Commons* commons = nullptr);
 
 // --- before the model is asked ----------------------------------------------------------------------------------------------------
 
@@ -127,6 +131,7 @@ struct Preflight {
   json::Node request = {};
   std::optional<json::Decimal> estimate = {};
   bool lease_stale = false;
+  const Commons* commons = nullptr;
 };
 struct PreflightVerdict {
   std::vector<Refusal> failures;

@@ -111,6 +111,7 @@ Value EngineDoor::propose(const Value& step) {
     if (call.arguments.root().is_object()) digests[i] = digest_of(call.arguments.root()).value_or("");
     call.digest = digests[i];
   }
+  read.proposal.commons = commons_;
   const StepVerdict verdict = decide(*rules_, state_, read.proposal);
   Effects effects;
   const bool joins = verdict.calls.size() == 1 && !verdict.calls[0].joins.empty();
@@ -120,11 +121,13 @@ Value EngineDoor::propose(const Value& step) {
 
 Value EngineDoor::preflight(const Value& asked) {
   const json::Document document = document_of(asked);
-  return shown(*rules_, session::preflight(*rules_, state_, read_preflight(document.root())));
+  Preflight question = read_preflight(document.root());
+  question.commons = commons_;
+  return shown(*rules_, session::preflight(*rules_, state_, question));
 }
 
 Value EngineDoor::rule(const std::string& call_id, Ruling ruling) {
-  const auto verdict = rule_on(*rules_, state_, call_id, ruling);
+  const auto verdict = rule_on(*rules_, state_, call_id, ruling, false, commons_);
   if (!verdict) return refused("checkpoint_closed");
   const Effects effects = take_ruling(*rules_, state_, call_id, ruling, resolved_of(*verdict));
   return shown(*verdict, effects);
@@ -139,10 +142,10 @@ Value EngineDoor::start(const std::string& call_id, const Value* arguments) {
     values = Values::of_document(document->root());
     digest = digest_of(document->root()).value_or("");
   }
-  StartVerdict verdict = session::start(*rules_, state_, call_id, values, digest);
+  StartVerdict verdict = session::start(*rules_, state_, call_id, values, digest, false, nullptr, commons_);
   if (!verdict.is_open) return refused("call_not_open");
   const Effects effects =
-      take_start(*rules_, state_, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest});
+      take_start(*rules_, state_, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest, verdict.waits});
   return shown(verdict, effects);
 }
 

@@ -35,7 +35,9 @@ class Door {
 // The pure engine behind a door: state in memory, nothing recorded.
 class EngineDoor : public Door {
  public:
-  EngineDoor(std::shared_ptr<const Rules> rules, State state) : rules_(std::move(rules)), state_(std::move(state)) {}
+  // `commons`: of its workflow; it outlives the door.
+  EngineDoor(std::shared_ptr<const Rules> rules, State state, const Commons* commons = nullptr)
+      : rules_(std::move(rules)), state_(std::move(state)), commons_(commons) {}
 
   json::Value propose(const json::Value& step) override;
   json::Value preflight(const json::Value& asked) override;
@@ -50,9 +52,12 @@ class EngineDoor : public Door {
 
   const State& state() const { return state_; }
 
- private:
+ protected:
   std::shared_ptr<const Rules> rules_;
   State state_;
+
+ private:
+  const Commons* commons_;
 };
 
 // --- questions, read ------------------------------------------------------------------------------------------------------------------

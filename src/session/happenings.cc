@@ -15,7 +15,8 @@ using json::Decimal;
 // Blocks that say nothing about what the agent does: neither loop nor breaker counts them.
 bool is_beside(Code code) {
   return code == Code::session_paused || code == Code::batch_rejected || code == Code::cancel_requested ||
-         code == Code::session_killed || code == Code::session_closed || code == Code::lease_stale;
+         code == Code::resource_busy || code == Code::session_killed || code == Code::session_closed ||
+         code == Code::lease_stale;
 }
 
 void count_call(const Rules& rules, State& state, ToolId tool, std::int64_t by) {
@@ -205,13 +206,14 @@ Effects take_step(const Rules& rules, State& state, const TakenStep& step) {
     open.breaks_constraint = call.breaks_constraint;
     open.digest = call.digest;
     open.facts = call.facts;
+    open.step = static_cast<std::uint32_t>(state.steps + 1);
+    open.estimate = step.estimate;
     if (call.tool != kNone && open.facts.size() != rules.tools[call.tool].paths.size())
       open.facts.resize(rules.tools[call.tool].paths.size());  // what could not be read, in shadow mode
     if (!lets_through && call.verdict == Verdict::Checkpoint) {
       open.state = CallState::Awaiting;
       open.asks = call.asks;
       open.allow_on_timeout = call.allow_on_timeout;
-      open.estimate = step.estimate;
       if (is_held && step.calls.size() > 1) {
         open.group = group;
         used_group = true;
@@ -279,6 +281,13 @@ Effects take_start(const Rules& rules, State& state, const Begun& begun) {
   Effects out;
   OpenCall* call = state.find(begun.call_id);
   if (call == nullptr) return out;
+  if (begun.waits && !state.is_letting_through()) {  // it waits with what it is to begin with
+    if (begun.facts) {
+      call->facts = *begun.facts;
+      call->digest = begun.digest;
+    }
+    return out;
+  }
   if (!begun.refused || state.is_letting_through()) {
     call->state = CallState::Executing;
     if (begun.facts) {
@@ -286,7 +295,7 @@ Effects take_start(const Rules& rules, State& state, const Begun& begun) {
       call->digest = begun.digest;
     }
     // A call that was refused already is not refused a second time.
-    if (begun.refused && !call->refused) Change(rules, state, out).add_block();
+    if (begun.refused && !begun.waits && !call->refused) Change(rules, state, out).add_block();
     return out;
   }
   count_call(rules, state, call->tool, -1);
@@ -326,6 +335,8 @@ void take_label(State& state, const std::string& label) {
   const auto at = std::ranges::lower_bound(state.labels, label);
   if (at == state.labels.end() || *at != label) state.labels.insert(at, label);
 }
+
+void take_cancel_request(State& state) { state.cancel_requested = true; }
 
 void take_cost(State& state, const Decimal& cost) { state.cost = state.cost + cost; }
 

@@ -52,6 +52,7 @@ struct Begun {
   bool refused = false;
   std::optional<std::vector<Fact>> facts;
   std::string digest;  // of those
+  bool waits = false;  // refused, because others of its workflow execute: it stays as it is
 };
 Effects take_start(const Rules& rules, State& state, const Begun& begun);
 
@@ -68,6 +69,7 @@ Effects take_settlement(const Rules& rules, State& state, const Settled& settled
 
 void take_label(State& state, const std::string& label);
 void take_cost(State& state, const json::Decimal& cost);
+void take_cancel_request(State& state);  // the session is to end: its parent has
 // Calls that have not begun are cancelled; after a kill those under way are unknown.
 Effects take_end(const Rules& rules, State& state, Standing to, const std::string& because);
 

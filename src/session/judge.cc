@@ -89,6 +89,7 @@ void Judge::one(Check check, const Values* arguments, CallVerdict& out) {
     case Check::Refs: return refs(out);
     case Check::Aggregates: return aggregates(out);
     case Check::Envelopes: return envelopes(out);
+    case Check::Resources: return resources(out);
     case Check::Checkpoints:
       if (arguments != nullptr && out.failures.empty()) out.asked = checkpoints(*arguments);
       return;
@@ -201,6 +202,34 @@ void Judge::limits(CallVerdict& out) {
       exceed("max_calls_per_tool", std::to_string(max->second), "`" + tool_.name + "` was called so often",
              "go on without this tool");
   }
+  if (step_.commons != nullptr) budgets(out);
+}
+
+std::vector<Refusal> over_budget(const Commons& commons, const Spent& spent, const std::optional<Decimal>& estimate) {
+  std::vector<Refusal> out;
+  const contract::WorkflowPlan& plan = commons.plan();
+  const auto exceed = [&](std::string_view name, const std::string& max, std::string_view problem) {
+    out.push_back({report(Code::workflow_limit_exceeded, {}, {{"limit", name}, {"max", max}, {"problem", problem}}),
+                   std::string(name)});
+  };
+  if (plan.max_total_steps && spent.steps >= *plan.max_total_steps)
+    exceed("max_total_steps", std::to_string(*plan.max_total_steps), "its sessions have taken all of them");
+  if (plan.max_total_cost) {
+    const Decimal taken = spent.cost + spent.reserved;
+    if (taken >= *plan.max_total_cost || (estimate && taken + *estimate > *plan.max_total_cost))
+      exceed("max_total_cost", plan.max_total_cost->text(), "it is spent, or this would be more than is left");
+  }
+  return out;
+}
+
+// Of the whole workflow. A call that is judged again is not held against itself.
+void Judge::budgets(CallVerdict& out) {
+  Spent spent = step_.commons->spent();
+  if (!step_.left_out.empty()) {
+    spent.steps -= 1;
+    if (const auto& own = step_.left_out.front()->estimate) spent.reserved = spent.reserved - *own;
+  }
+  for (Refusal& one : over_budget(*step_.commons, spent, step_.estimate)) out.failures.push_back(std::move(one));
 }
 
 void Judge::loop(CallVerdict& out) {
@@ -504,6 +533,60 @@ void Judge::envelope(std::span<const ToolRules::Stage> stages, CallVerdict& out)
                    {"reason", envelope.reason}},
                   envelope.name);
   }
+}
+
+// --- 17: what the workflow shares ---------------------------------------------------------------------------------------------------------
+
+template <typename Each>
+void Judge::each_shared(contract::SharedMode mode, const CallVerdict& call, const Each& each) const {
+  for (const ToolRules::Shared& one : tool_rules_.shared) {
+    const contract::SharedResource& resource = step_.commons->plan().shared[one.resource];
+    const Fact& value = call.facts[one.fact];
+    if (resource.mode == mode && is_scalar(value) && !is_null(value))
+      each(resource, SharedKey{one.resource, value}, tool_rules_.paths[one.fact]);
+  }
+}
+
+void Judge::resources(CallVerdict& out) {
+  if (step_.commons == nullptr) return;
+  for (const ToolRules::Shared& one : tool_rules_.shared) {
+    const Fact& value = out.facts[one.fact];
+    const PathAt& at = tool_rules_.paths[one.fact];
+    if (is_there(value) && !is_null(value) && !is_scalar(value))
+      refuse(out, Code::resource_unresolved, &at, {{"path", at.text}},
+             step_.commons->plan().shared[one.resource].alias);
+  }
+  const std::string& own = step_.commons->session();
+  using contract::SharedMode;
+  each_shared(SharedMode::ExclusivePending, out, [&](const auto& resource, const SharedKey& key, const PathAt& at) {
+    const Hold hold = step_.commons->hold(key);
+    if (std::ranges::any_of(hold.open, [&](const SharedCall& call) { return call.session != own; }))
+      refuse(out, Code::resource_pending_elsewhere, &at, {{"alias", resource.alias}, {"value", key.value}},
+             resource.alias);
+  });
+  if (!contract::is_mutating(tool_.side_effect)) return;
+  each_shared(SharedMode::SingleWriter, out, [&](const auto& resource, const SharedKey& key, const PathAt& at) {
+    const Hold hold = step_.commons->hold(key);
+    if (hold.owner && hold.owner->session != own)
+      refuse(out, Code::resource_not_owner, &at, {{"alias", resource.alias}, {"value", key.value}}, resource.alias);
+  });
+}
+
+void Judge::serial(const SharedCall& call, CallVerdict& out) {
+  if (step_.commons == nullptr) return;
+  each_shared(contract::SharedMode::SerialOnly, out, [&](const auto& resource, const SharedKey& key, const PathAt& at) {
+    const Hold hold = step_.commons->hold(key);
+    if (hold.is_turn_of(call)) return;
+    refuse(out, Code::resource_busy, &at, {{"alias", resource.alias}, {"value", key.value}}, resource.alias);
+  });
+}
+
+bool Judge::is_serial(const CallVerdict& call) const {
+  bool out = false;
+  if (step_.commons != nullptr)
+    each_shared(contract::SharedMode::SerialOnly, call,
+                [&](const auto&, const SharedKey&, const PathAt&) { out = true; });
+  return out;
 }
 
 // --- 18: a person -----------------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ struct Step {
   std::size_t position = 0;                    // of the call among those of the response
   std::vector<const OpenCall*> left_out = {};  // what is judged again
   std::optional<json::Decimal> estimate = {};
+  const Commons* commons = nullptr;
 };
 
 class Judge {
@@ -42,6 +43,12 @@ class Judge {
   void labels(CallVerdict& out);
   void forbidden(CallVerdict& out, std::uint32_t but = 0);
   void execution_constraints(const Values& arguments, CallVerdict& out);
+  void aggregates(CallVerdict& out);
+  void envelopes(CallVerdict& out);
+  void resources(CallVerdict& out);
+  // May the call execute now, as far as others of its workflow go that want the same? Refused: it waits.
+  void serial(const SharedCall& call, CallVerdict& out);
+  bool is_serial(const CallVerdict& call) const;  // is it one of those that execute one at a time?
   // What a person must be asked; nothing when nobody must.
   std::optional<Asked> checkpoints(const Values& arguments);
   void measure(const Values& arguments, std::vector<Fact>& facts);
@@ -54,6 +61,7 @@ class Judge {
   void gate(CallVerdict& out);
   void phase(CallVerdict& out);
   void limits(CallVerdict& out);
+  void budgets(CallVerdict& out);
   void loop(CallVerdict& out);
   void response_format(CallVerdict& out);
   void boundary(CallVerdict& out);
@@ -61,8 +69,6 @@ class Judge {
   void invariants(const Values& arguments, CallVerdict& out);
   void input_assertions(const Values& arguments, CallVerdict& out);
   void refs(CallVerdict& out);
-  void aggregates(CallVerdict& out);
-  void envelopes(CallVerdict& out);
   void envelope(std::span<const ToolRules::Stage> stages, CallVerdict& out);
 
   void hold_to(const std::vector<contract::Invariant>& list, const Values& arguments, contract::Scope scope, Code code,
@@ -70,6 +76,10 @@ class Judge {
   void refuse(CallVerdict& out, Code code, const contract::PathAt* at, std::initializer_list<Argument> arguments,
               std::string detail = {});
   bool is_set(const std::string& variable) const;  // of the session's environment
+
+  // The shared keys of the call that have this mode; what names none by a single value is refused.
+  template <typename Each>
+  void each_shared(contract::SharedMode mode, const CallVerdict& call, const Each& each) const;
 
   // Is the tool one that this session may not call? Then refusals of others do not name it.
   bool is_kept_away(ToolId tool) const;
@@ -84,6 +94,10 @@ class Judge {
   const Environment environment_;
   const Hiding* hiding_;
 };
+
+// What is exceeded of the workflow's budgets.
+std::vector<Refusal> over_budget(const Commons& commons, const Spent& spent,
+                                 const std::optional<json::Decimal>& estimate);
 
 // A JSONPath as the JSON Pointer of the same place.
 std::string pointer_of(const json::Path& path);

@@ -15,7 +15,7 @@ void add_path(std::vector<PathAt>& paths, const PathAt& at) {
 
 class Maker {
  public:
-  explicit Maker(Rules& rules) : rules_(rules), plan_(*rules.plan) {}
+  explicit Maker(Rules& rules) : rules_(rules), plan_(*rules.plan), workflow_(rules.workflow.get()) {}
 
   void make() {
     rules_.tools.resize(plan_.tools.size());
@@ -78,6 +78,11 @@ class Maker {
       }
     for (const contract::Bind& bind : tool.binds)
       out.binds.push_back(bind.source == contract::Source::Arguments ? fact(id, bind.at) : kNone);
+    if (workflow_ == nullptr) return;
+    for (std::uint32_t i = 0; i < workflow_->shared.size(); ++i) {
+      const auto resource = std::ranges::find(plan_.resources, workflow_->shared[i].alias, &contract::Resource::name);
+      if (resource != plan_.resources.end()) out.shared.push_back({i, fact(id, resource->at)});
+    }
   }
 
   void look(ToolId id) {
@@ -117,13 +122,16 @@ class Maker {
 
   Rules& rules_;
   const Plan& plan_;
+  const contract::WorkflowPlan* const workflow_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Rules> make_rules(std::shared_ptr<const Plan> plan) {
+std::shared_ptr<const Rules> make_rules(std::shared_ptr<const Plan> plan,
+                                        std::shared_ptr<const contract::WorkflowPlan> workflow) {
   auto out = std::make_shared<Rules>();
   out->plan = std::move(plan);
+  out->workflow = std::move(workflow);
   Maker(*out).make();
   return out;
 }

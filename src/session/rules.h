@@ -45,6 +45,10 @@ struct ToolRules {
     std::uint32_t envelope, stage, fact;  // kNone: from the output
   };
   std::vector<Stage> stages;
+  struct Shared {  // a value that names a shared resource of the workflow
+    std::uint32_t resource, fact;
+  };
+  std::vector<Shared> shared;
   std::vector<std::uint32_t> binds;         // the fact of each bind, or kNone: from the output
   std::vector<contract::PathAt> looked_at;  // everything of the arguments that any rule of the tool looks at
   std::vector<contract::PathAt> request_paths,
@@ -54,12 +58,15 @@ struct ToolRules {
 
 struct Rules {
   std::shared_ptr<const Plan> plan;
-  std::vector<ToolRules> tools;  // by ToolId
+  std::shared_ptr<const contract::WorkflowPlan> workflow;  // the one whose role the pack is; null: none
+  std::vector<ToolRules> tools;                            // by ToolId
   std::vector<Watch> watches;
 
   const contract::Tool& tool(ToolId id) const { return plan->tools[id]; }
 };
 
-std::shared_ptr<const Rules> make_rules(std::shared_ptr<const Plan> plan);
+// `workflow` says what is shared.
+std::shared_ptr<const Rules> make_rules(std::shared_ptr<const Plan> plan,
+                                        std::shared_ptr<const contract::WorkflowPlan> workflow = nullptr);
 
 }  // namespace baton::session

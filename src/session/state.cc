@@ -114,6 +114,17 @@ std::vector<Fact> environment_facts(const Plan& plan, const std::map<std::string
   return out;
 }
 
+json::Decimal reserved_cost(const State& state) {
+  json::Decimal out;
+  std::uint32_t counted = 0;  // calls of one step are neighbours
+  for (const OpenCall& call : state.open) {
+    if (!call.estimate || call.state == CallState::Unknown || call.step == counted) continue;
+    counted = call.step;
+    out = out + *call.estimate;
+  }
+  return out;
+}
+
 ToolId forbidden_by(const Rules& rules, const State& state, ToolId tool, std::uint32_t but) {
   for (const Forbidding& one : state.forbidden)
     if (one.tool == tool && one.number != but) return one.by;
@@ -163,6 +174,7 @@ Value call_value(const OpenCall& call) {
   if (call.group != 0) out.set("group", call.group);
   if (!call.digest.empty()) out.set("digest", call.digest);
   if (!call.facts.empty()) out.set("facts", texts(call.facts));
+  if (call.step != 0) out.set("step", call.step);
   if (call.estimate) out.set("estimate", number_value(*call.estimate));
   return out;
 }
@@ -423,6 +435,7 @@ class StateReader {
     if (node["digest"]) out.digest = text(node, "digest");
     out.facts = list(node["facts"]);
     if (out.tool != kNone && out.facts.size() != rules_.tools[out.tool].paths.size()) ok_ = false;
+    if (node["step"]) out.step = static_cast<std::uint32_t>(whole(node, "step"));
     if (node["estimate"]) out.estimate = decimal(node["estimate"]);
     return out;
   }

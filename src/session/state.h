@@ -56,7 +56,8 @@ struct OpenCall {
   std::uint32_t group = 0;         // calls of one response that share one fate; 0: none
   std::string digest;       // SHA-256 of the canonical arguments, 64 hexadecimal digits; empty when nothing needs it
   std::vector<Fact> facts;  // as ToolRules::paths
-  std::optional<json::Decimal> estimate;
+  std::uint32_t step = 0;   // of the session: calls of one response have the same
+  std::optional<json::Decimal> estimate;  // of that step
 };
 
 struct Forbidding {
@@ -142,6 +143,9 @@ std::vector<ToolId> denied_by_policy(const Plan& plan, json::Node principal);
 // What is kept of the variables that the pack names. `hiding` null: as they are.
 std::vector<Fact> environment_facts(const Plan& plan, const std::map<std::string, std::string>& variables,
                                     const Hiding* hiding);
+
+// What steps under way (awaiting, pending, executing) are expected to cost.
+json::Decimal reserved_cost(const State& state);
 
 // Which tool forbids it now (by a call that is committed or unknown, other than `but`); kNone: none does.
 ToolId forbidden_by(const Rules& rules, const State& state, ToolId tool, std::uint32_t but = 0);

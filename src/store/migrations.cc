@@ -77,10 +77,30 @@ constexpr std::string_view kSessions[] = {
     "CREATE INDEX approvals_by_session ON approvals (session_id, approval_id)",
 };
 
+constexpr std::string_view kWorkflows[] = {
+    "CREATE TABLE workflows (workflow_id {text} NOT NULL PRIMARY KEY, standing {text} NOT NULL, content {text} NOT "
+    "NULL){strict}",
+    "CREATE TABLE workflow_members (session_id {text} NOT NULL PRIMARY KEY, workflow_id {text} NOT NULL, parent {text} "
+    "NOT NULL, content {text} NOT NULL){strict}",
+    "CREATE INDEX workflow_members_by_workflow ON workflow_members (workflow_id, session_id)",
+    "CREATE INDEX workflow_members_by_parent ON workflow_members (parent, session_id)",
+    "CREATE TABLE workflow_handoffs (handoff_id {text} NOT NULL PRIMARY KEY, workflow_id {text} NOT NULL, from_session "
+    "{text} NOT NULL, stage {text} NOT NULL, to_role {text} NOT NULL, deadline {integer} NOT NULL, content {text} NOT "
+    "NULL){strict}",
+    "CREATE INDEX workflow_handoffs_by_workflow ON workflow_handoffs (workflow_id, handoff_id)",
+    "CREATE INDEX workflow_handoffs_by_from ON workflow_handoffs (from_session, handoff_id)",
+    "CREATE INDEX workflow_handoffs_by_stage ON workflow_handoffs (stage, to_role, handoff_id)",
+    "CREATE INDEX workflow_handoffs_by_deadline ON workflow_handoffs (deadline, handoff_id)",
+    "CREATE TABLE workflow_holds (workflow_id {text} NOT NULL, resource {integer} NOT NULL, value {text} NOT NULL, "
+    "owner {text} NOT NULL, content {text} NOT NULL, PRIMARY KEY (workflow_id, resource, value)){strict}",
+    "CREATE INDEX workflow_holds_by_owner ON workflow_holds (owner, workflow_id, resource, value)",
+};
+
 constexpr std::array kMigrations = {
     Migration{1, "the ledger and its tables", kFirst},
     Migration{2, "work, sessions, tokens and context", kWork},
     Migration{3, "packs, governed sessions and approvals", kSessions},
+    Migration{4, "workflows, their handoffs and what they share", kWorkflows},
 };
 
 }  // namespace

@@ -72,6 +72,28 @@ constexpr std::array kApprovalsIndexes = {Index{"approvals_by_state", kApprovalS
                                           Index{"approvals_by_deadline", kApprovalDeadline},
                                           Index{"approvals_by_session", kApprovalSession}};
 
+constexpr std::array kWorkflowsColumns = {Column{"workflow_id", Type::Text}, Column{"standing", Type::Text},
+                                          Column{"content", Type::Text}};
+constexpr std::array kWorkflowMembersColumns = {Column{"session_id", Type::Text}, Column{"workflow_id", Type::Text},
+                                                Column{"parent", Type::Text}, Column{"content", Type::Text}};
+constexpr std::size_t kMemberWorkflow[] = {1}, kMemberParent[] = {2};
+constexpr std::array kWorkflowMembersIndexes = {Index{"workflow_members_by_workflow", kMemberWorkflow},
+                                                Index{"workflow_members_by_parent", kMemberParent}};
+constexpr std::array kWorkflowHandoffsColumns = {Column{"handoff_id", Type::Text},   Column{"workflow_id", Type::Text},
+                                                 Column{"from_session", Type::Text}, Column{"stage", Type::Text},
+                                                 Column{"to_role", Type::Text},      Column{"deadline", Type::Integer},
+                                                 Column{"content", Type::Text}};
+constexpr std::size_t kHandoffWorkflow[] = {1}, kHandoffFrom[] = {2}, kHandoffStage[] = {3, 4},
+                      kHandoffDeadline[] = {5};
+constexpr std::array kWorkflowHandoffsIndexes = {
+    Index{"workflow_handoffs_by_workflow", kHandoffWorkflow}, Index{"workflow_handoffs_by_from", kHandoffFrom},
+    Index{"workflow_handoffs_by_stage", kHandoffStage}, Index{"workflow_handoffs_by_deadline", kHandoffDeadline}};
+constexpr std::array kWorkflowHoldsColumns = {Column{"workflow_id", Type::Text}, Column{"resource", Type::Integer},
+                                              Column{"value", Type::Text}, Column{"owner", Type::Text},
+                                              Column{"content", Type::Text}};
+constexpr std::size_t kHoldOwner[] = {3};
+constexpr std::array kWorkflowHoldsIndexes = {Index{"workflow_holds_by_owner", kHoldOwner}};
+
 constexpr std::array kWebhookCursorsColumns = {Column{"target", Type::Text},      Column{"sequence", Type::Integer},
                                                Column{"owner", Type::Text},       Column{"owned_until", Type::Integer},
                                                Column{"failures", Type::Integer}, Column{"next_at", Type::Integer}};
@@ -111,6 +133,17 @@ const Table kApprovals = {"approvals", kApprovalsColumns, 1, kApprovalsIndexes};
 const Index& kApprovalsByState = kApprovalsIndexes[0];
 const Index& kApprovalsByDeadline = kApprovalsIndexes[1];
 const Index& kApprovalsBySession = kApprovalsIndexes[2];
+const Table kWorkflows = {"workflows", kWorkflowsColumns, 1};
+const Table kWorkflowMembers = {"workflow_members", kWorkflowMembersColumns, 1, kWorkflowMembersIndexes};
+const Index& kWorkflowMembersByWorkflow = kWorkflowMembersIndexes[0];
+const Index& kWorkflowMembersByParent = kWorkflowMembersIndexes[1];
+const Table kWorkflowHandoffs = {"workflow_handoffs", kWorkflowHandoffsColumns, 1, kWorkflowHandoffsIndexes};
+const Index& kWorkflowHandoffsByWorkflow = kWorkflowHandoffsIndexes[0];
+const Index& kWorkflowHandoffsByFrom = kWorkflowHandoffsIndexes[1];
+const Index& kWorkflowHandoffsByStage = kWorkflowHandoffsIndexes[2];
+const Index& kWorkflowHandoffsByDeadline = kWorkflowHandoffsIndexes[3];
+const Table kWorkflowHolds = {"workflow_holds", kWorkflowHoldsColumns, 3, kWorkflowHoldsIndexes};
+const Index& kWorkflowHoldsByOwner = kWorkflowHoldsIndexes[0];
 const Table kWebhookCursors = {
     .name = "webhook_cursors", .columns = kWebhookCursorsColumns, .key_columns = 1, .projection = false};
 
@@ -118,11 +151,12 @@ const Table kWebhookCursors = {
 
 std::span<const Table* const> all_tables() {
   static constexpr std::array all = {
-      &tables::kLedgerKeys,      &tables::kLedgerWitnesses, &tables::kLedgerErasures,   &tables::kBlobs,
-      &tables::kWorkItems,       &tables::kSessions,        &tables::kWorkDependencies, &tables::kCounters,
-      &tables::kTokens,          &tables::kAnswers,         &tables::kDeliveries,       &tables::kSupervisedProcesses,
-      &tables::kContextSections, &tables::kUaixMessages,    &tables::kPackParts,        &tables::kPackRoles,
-      &tables::kSessionStates,   &tables::kApprovals,       &tables::kWebhookCursors};
+      &tables::kLedgerKeys,       &tables::kLedgerWitnesses, &tables::kLedgerErasures,   &tables::kBlobs,
+      &tables::kWorkItems,        &tables::kSessions,        &tables::kWorkDependencies, &tables::kCounters,
+      &tables::kTokens,           &tables::kAnswers,         &tables::kDeliveries,       &tables::kSupervisedProcesses,
+      &tables::kContextSections,  &tables::kUaixMessages,    &tables::kPackParts,        &tables::kPackRoles,
+      &tables::kSessionStates,    &tables::kApprovals,       &tables::kWorkflows,        &tables::kWorkflowMembers,
+      &tables::kWorkflowHandoffs, &tables::kWorkflowHolds,   &tables::kWebhookCursors};
   return all;
 }
 

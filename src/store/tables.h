@@ -83,6 +83,23 @@ extern const Index& kApprovalsByState;     // state
 extern const Index& kApprovalsByDeadline;  // deadline
 extern const Index& kApprovalsBySession;   // session_id
 
+// Workflows: workflow_id, standing (`open`, `killed`), content (JSON: which one, and what is counted over all its sessions).
+extern const Table kWorkflows;
+// Their sessions: session_id, workflow_id, parent (a session, or empty), content (JSON: role, handoff, standing).
+extern const Table kWorkflowMembers;
+extern const Index& kWorkflowMembersByWorkflow;  // workflow_id
+extern const Index& kWorkflowMembersByParent;    // parent
+// Handoffs between them: handoff_id, workflow_id, from_session, stage, to_role, deadline (when an offer is over), content (JSON).
+extern const Table kWorkflowHandoffs;
+extern const Index& kWorkflowHandoffsByWorkflow;  // workflow_id
+extern const Index& kWorkflowHandoffsByFrom;      // from_session
+extern const Index& kWorkflowHandoffsByStage;     // stage, to_role
+extern const Index& kWorkflowHandoffsByDeadline;  // deadline
+// Who holds what: workflow_id, resource (its place in the workflow), value, owner (a session, or empty), content (JSON). Only while
+// somebody has to do with it.
+extern const Table kWorkflowHolds;
+extern const Index& kWorkflowHoldsByOwner;  // owner
+
 // How far each webhook target has been told: target, sequence, owner, owned_until, failures, next_at. Not a projection: it is
 // about what was sent, not about what happened.
 extern const Table kWebhookCursors;

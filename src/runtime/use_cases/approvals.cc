@@ -84,8 +84,9 @@ Result<void> rule_on_call(Act& act, Approval approval, const RuledBy& by) {
   if (!found) return tl::make_unexpected(found.error());
   if (!*found) return {};
   Act::Governed& held = **found;
-  const auto verdict =
-      session::rule_on(*held.session.rules, held.session.state, approval.call_id, by.ruling, held.lease_stale);
+  const auto verdict = session::rule_on(*held.session.rules, held.session.state, approval.call_id, by.ruling,
+                                        held.lease_stale, held.workflow.get());
+  if (auto seen = was_seen(held); !seen) return seen;
   if (!verdict) {
     // The call is not there any more: nothing that could be decided.
     if (by.is == Act::Is::Main) act.refuse(report(Code::APPROVAL_CLOSED, {}, {{"state", "about a call that is over"}}));
@@ -131,13 +132,7 @@ Result<void> rule_on_call(Act& act, Approval approval, const RuledBy& by) {
       return done;
   }
   act.answer.body = session::shown(*verdict, effects);
-  if (effects.killed && held.item && !held.lease_stale) {
-    const work::Ruling failed =
-        work::fail(*held.item, *held.leased, "the session was ended by its circuit breaker", act.now);
-    for (const work::Event& event : failed.events)
-      if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
-    return {};
-  }
+  if (effects.killed) return ended_by_breaker(act, held);
   return unpark(act, held, std::string(name_of(to)) + ": " + approval.id);
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/use_cases/refusals.h"
 #include "runtime/use_cases/timekeeper.h"
 #include "runtime/work_rows.h"
+#include "runtime/workflow_rows.h"
 #include "work/events.h"
 
 namespace baton::runtime {
@@ -118,10 +119,15 @@ class Act {
     std::optional<work::Session> leased;  // with the item, when it is bound to one
     std::optional<work::Item> item;
     bool lease_stale = false;
+    std::shared_ptr<WorkflowView> workflow;  // what it shares with others; null: nothing
   };
   Result<std::optional<Governed>> governed(const std::string& session_id);
   // Ends it, where it is one and is open: what waited is cancelled. `leased_too`: and what it holds of an item.
   Result<void> end_governed(const std::string& session_id, session::Standing to, std::string_view because);
+  // A session of a workflow has ended, by an entry that is recorded: what hangs on it follows.
+  Result<void> leave_workflow(const std::string& session_id, session::Standing how);
+  // What rules of workflows want done (use_cases/workflows.cc).
+  Result<void> carry_out(const WorkflowView& view, const std::vector<workflow::Consequence>& all);
 
   // --- what happens ----------------------------------------------------------------------------------------------------------
   enum class Is { Beside, Main };  // the main entry is the one the caller gets the receipt of
@@ -152,6 +158,8 @@ class Act {
 
  private:
   friend class Engine;
+  // Without what follows for others.
+  Result<bool> end_one(const std::string& session_id, session::Standing to, std::string_view because);
   Result<void> end_governed_by(const work::Event& event);
   Result<void> tell_dependents(const std::string& work_id, std::string_view type);
 

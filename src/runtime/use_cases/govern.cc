@@ -47,8 +47,8 @@ std::shared_ptr<const Question> read_question(std::string text, std::size_t byte
 
 // What identifies things in an entry looks random and is no secret.
 std::vector<std::string> id_pointers(const Value& payload) {
-  std::vector<std::string> out = {"/session_id", "/call_id",  "/arguments_sha256", "/approval_id",
-                                  "/pack",       "/token_id", "/agent_id"};
+  std::vector<std::string> out = {"/session_id", "/call_id",  "/arguments_sha256", "/approval_id", "/pack",
+                                  "/token_id",   "/agent_id", "/workflow_id",      "/handoff_id",  "/parent"};
   if (const Value* calls = payload.find("calls"))
     for (std::size_t i = 0; i < calls->elements().size(); ++i)
       for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id"})
@@ -69,6 +69,11 @@ Result<void> append_session(Act& act, const std::string& session_id, std::string
 }
 
 }  // namespace
+
+Result<void> was_seen(const Act::Governed& held) {
+  if (held.workflow && held.workflow->problem()) return tl::make_unexpected(*held.workflow->problem());
+  return {};
+}
 
 std::string approval_id_of(std::string_view session_id, std::string_view call_id) {
   return "apr_" + short_hash(std::string(session_id) + "\n" + std::string(call_id));
@@ -133,6 +138,8 @@ Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id
   auto read = read_governed(**row, std::move(*rules));
   if (!read) return tl::make_unexpected(read.error());
   out.session = std::move(*read);
+  if (!out.session.workflow_id.empty())
+    out.workflow = view_in(unit, out.session.rules->workflow, out.session.workflow_id, session_id);
   if (!out.leased) return std::optional(std::move(out));
   // A session that ended with its lease is told so; one that ended for another reason is told that.
   const session::State& state = out.session.state;
@@ -144,16 +151,22 @@ Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id
 }
 
 Result<void> Act::end_governed(const std::string& session_id, session::Standing to, std::string_view because) {
+  const auto ended = end_one(session_id, to, because);
+  if (!ended) return tl::make_unexpected(ended.error());
+  return *ended ? leave_workflow(session_id, to) : Result<void>();
+}
+
+Result<bool> Act::end_one(const std::string& session_id, session::Standing to, std::string_view because) {
   const auto row = unit.get(tables::kSessionStates, {session_id});
   if (!row) return tl::make_unexpected(row.error());
-  if (!*row || text_at(**row, 1) != "open") return {};
+  if (!*row || text_at(**row, 1) != "open") return false;
   Value payload = session_payload(*this, session_id);
   payload.set("to", session::name_of(to));
   payload.set("because", because);
   if (auto done = append_ids_exempt(*this, ledger_actor(caller().actor), session_stream(session_id), kSessionEnded,
                                     std::move(payload), Is::Beside);
       !done)
-    return done;
+    return tl::make_unexpected(done.error());
   // Nobody needs to decide any more what cannot happen.
   std::vector<Approval> waiting;
   std::optional<Failure> problem;
@@ -168,11 +181,21 @@ Result<void> Act::end_governed(const std::string& session_id, session::Standing 
                              waiting.push_back(std::move(*approval));
                            return true;
                          });
-  if (!found) return found;
+  if (!found) return tl::make_unexpected(found.error());
   if (problem) return tl::make_unexpected(*problem);
   for (const Approval& approval : waiting)
     if (auto done = move_approval(*this, node_actor(), approval, ApprovalState::Cancelled, "the session ended"); !done)
-      return done;
+      return tl::make_unexpected(done.error());
+  return true;
+}
+
+Result<void> ended_by_breaker(Act& act, Act::Governed& held) {
+  if (auto done = act.leave_workflow(held.session.id, session::Standing::Killed); !done) return done;
+  if (!held.item || held.lease_stale) return {};
+  const work::Ruling failed =
+      work::fail(*held.item, *held.leased, "the session was ended by its circuit breaker", act.now);
+  for (const work::Event& event : failed.events)
+    if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
   return {};
 }
 
@@ -183,8 +206,8 @@ namespace {
 class Opening {
  public:
   Opening(Act& act, const OpenSession& asked, const std::string& new_id, const std::string& agent_id,
-          const std::optional<std::map<std::string, std::string>>& environment)
-      : act_(act), asked_(asked), new_id_(new_id), agent_id_(agent_id), environment_(environment) {}
+          const std::optional<std::map<std::string, std::string>>& environment, const InWorkflow* in = nullptr)
+      : act_(act), asked_(asked), new_id_(new_id), agent_id_(agent_id), environment_(environment), in_(in) {}
 
   Result<void> run() {
     if (auto done = find_session(); !done || act_.refused()) return done;
@@ -198,8 +221,9 @@ class Opening {
 
   Result<void> find_session() {
     role_ = asked_.role.empty() ? std::string(kDefaultRole) : asked_.role;
+    if (in_ != nullptr) role_ = in_->role;
     if (asked_.session_id.empty()) {
-      if (!act_.caller().session_id.empty())
+      if (!act_.caller().session_id.empty() && in_ == nullptr)
         refuse(Code::SESSION_OPTIONS, {{"problem", "a session cannot open another one: name it in `session_id`"}});
       return {};
     }
@@ -212,13 +236,15 @@ class Opening {
     if (!row) return tl::make_unexpected(row.error());
     if (*row) return refuse(Code::SESSION_GOVERNED, {{"problem", "is held to a pack already"}}), Result<void>();
     held_ = std::move(**held);
-    if (asked_.role.empty() && !held_->session.role.empty()) role_ = held_->session.role;
+    if (asked_.role.empty() && !held_->session.role.empty() && in_ == nullptr) role_ = held_->session.role;
     return {};
   }
 
   Result<void> find_pack() {
-    pack_ = asked_.pack;
-    if (pack_.empty()) {
+    pack_ = in_ != nullptr ? pack_of_role(in_->hash, in_->role) : asked_.pack;
+    if (in_ != nullptr) {
+      // The workflow was activated as a whole.
+    } else if (pack_.empty()) {
       const auto row = act_.unit.get(tables::kPackRoles, {role_});
       if (!row) return tl::make_unexpected(row.error());
       if (!*row) return refuse(Code::PACK_UNKNOWN, {{"pack", "of the role " + role_}}), Result<void>();
@@ -268,6 +294,12 @@ class Opening {
     const std::string id = held_ ? held_->session.id : new_id_;
     std::vector<std::string> labels = asked_.labels;
     Value payload = session_payload(act_, id);
+    if (in_ != nullptr) {
+      payload.set("workflow_id", in_->workflow_id);
+      if (!in_->parent.empty()) payload.set("parent", in_->parent);
+      if (!in_->handoff_id.empty()) payload.set("handoff_id", in_->handoff_id);
+      labels.insert(labels.end(), in_->labels.begin(), in_->labels.end());
+    }
     payload.set("pack", pack_);
     payload.set("role", role_);
     const Caller& who = act_.caller();
@@ -340,7 +372,8 @@ class Opening {
   void tell(const std::string& id) {
     Value session = Value::object();
     session.set("id", id);
-    session.set("pack", pack_);
+    session.set("pack", rules_->plan->hash);
+    if (in_ != nullptr) session.set("workflow_id", in_->workflow_id);
     session.set("role", role_);
     session.set("mode", session::name_of(asked_.mode));
     session.set("gate", session::name_of(asked_.gate));
@@ -358,6 +391,7 @@ class Opening {
   const OpenSession& asked_;
   const std::string &new_id_, &agent_id_;
   const std::optional<std::map<std::string, std::string>>& environment_;
+  const InWorkflow* const in_;  // null: of no workflow
   std::optional<Act::Holding> held_;
   std::string role_, pack_;
   std::shared_ptr<const session::Rules> rules_;
@@ -365,6 +399,20 @@ class Opening {
 };
 
 }  // namespace
+
+Result<void> open_in_workflow(Act& act, const OpenSession& asked, const InWorkflow& in, const NewSession& made,
+                              const std::optional<std::map<std::string, std::string>>& environment) {
+  return Opening(act, asked, made.id, made.agent_id, environment, &in).run();
+}
+
+Engine::Finish session_token_again(const Engine& engine) {
+  return [&engine](store::Reader&, Answer& answer) -> Result<void> {
+    Value* session = answer.body.find("session");
+    const Value* id = session == nullptr ? nullptr : session->find("id");
+    if (id != nullptr) session->set("token", engine.session_token(id->string()));
+    return {};
+  };
+}
 
 void UseCases::use_environment(std::map<std::string, std::string> variables) {
   inside_->environment = std::move(variables);
@@ -377,14 +425,7 @@ void UseCases::open_session(const Mutation& by, OpenSession asked, Answered done
       by,
       [&inside, asked = std::move(asked), id = mint_id("ses_", inside.random), agent_id = mint_id("a", inside.random)](
           Act& act) { return Opening(act, asked, id, agent_id, inside.environment).run(); },
-      std::move(done),
-      {.finish_replay = [&inside](store::Reader&, Answer& answer) -> Result<void> {
-         Value* session = answer.body.find("session");
-         const Value* id = session == nullptr ? nullptr : session->find("id");
-         if (id != nullptr) session->set("token", inside.session_token(id->string()));
-         return {};
-       },
-       .reads = std::move(reads)});
+      std::move(done), {.finish_replay = session_token_again(inside), .reads = std::move(reads)});
 }
 
 // --- a response -------------------------------------------------------------------------------------------------------------------
@@ -420,8 +461,10 @@ class Govern {
              Result<void>();
     if (resume(proposal)) return {};
     proposal.lease_stale = held_.lease_stale;
+    proposal.commons = held_.workflow.get();
     if (auto done = count_approvals(rules, proposal); !done) return done;
     const session::StepVerdict verdict = session::decide(rules, state, proposal, &hiding_);
+    if (auto seen = was_seen(held_); !seen) return seen;
     if (verdict.calls.size() == 1 && !verdict.calls[0].joins.empty()) return join(proposal, verdict);
 
     std::vector<std::string> approvals;
@@ -439,7 +482,7 @@ class Govern {
     if (asking_.starts)
       if (auto done = start_allowed(proposal, verdict, body); !done) return done;
     if (effects.killed)
-      if (auto done = end_with_breaker(); !done) return done;
+      if (auto done = ended_by_breaker(act_, held_); !done) return done;
     if (!effects.killed)
       if (auto done = extend_lease(); !done) return done;
     act_.answer.body = std::move(body);
@@ -538,7 +581,7 @@ class Govern {
       approval.subject.set("tool", approval.tool);
       set_arguments(approval.subject, proposal.calls[i].arguments.root());
       approval.subject.set("arguments_sha256", call.digest);
-      approval.subject.set("contract", held_.session.pack);
+      approval.subject.set("contract", held_.session.rules->plan->hash);
       if (held_.session.fence != 0) approval.subject.set("fence", held_.session.fence);
       approval.subject.set("labels", texts_value(held_.session.state.labels));
       approval.context = *session::shown(*call.asked).find("context");
@@ -567,27 +610,19 @@ class Govern {
     for (std::size_t i = 0; i < verdict.calls.size(); ++i) {
       const session::OpenCall* call = state.find(proposal.calls[i].id);
       if (call == nullptr || call->state != session::CallState::Pending) continue;
-      const session::StartVerdict started =
-          session::start(*held_.session.rules, state, call->id, {}, {}, held_.lease_stale, &hiding_);
+      const session::StartVerdict started = session::start(*held_.session.rules, state, call->id, {}, {},
+                                                           held_.lease_stale, &hiding_, held_.workflow.get());
+      if (auto seen = was_seen(held_); !seen) return seen;
       Value payload = session_payload(act_, id_);
       payload.set("call_id", call->id);
       payload.set("verdict", started.failures.empty() ? "allow" : "block");
       payload.set("failures", failures_value(started.failures));
       const std::string call_id = call->id;
       session::take_start(*held_.session.rules, state,
-                          {call_id, !started.failures.empty(), started.facts, started.digest});
+                          {call_id, !started.failures.empty(), started.facts, started.digest, started.waits});
       if (auto done = append_session(act_, id_, kCallStarted, std::move(payload), Act::Is::Beside); !done) return done;
       body.find("calls")->elements()[i].set("started", started.failures.empty());
     }
-    return {};
-  }
-
-  Result<void> end_with_breaker() {
-    if (!held_.item || held_.lease_stale) return {};
-    const work::Ruling failed =
-        work::fail(*held_.item, *held_.leased, "the session was ended by its circuit breaker", act_.now);
-    for (const work::Event& event : failed.events)
-      if (auto done = act_.record(event, *held_.item, Act::Is::Beside); !done) return done;
     return {};
   }
 
@@ -681,8 +716,9 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   const json::Node arguments = question.root()["arguments"];
   const std::string digest = arguments ? session::digest_of(arguments).value_or("") : "";
   const session::Values values = arguments ? session::Values::of_document(arguments) : session::Values();
-  session::StartVerdict verdict =
-      session::start(*held.session.rules, state, call->id, values, digest, held.lease_stale, &hiding);
+  session::StartVerdict verdict = session::start(*held.session.rules, state, call->id, values, digest, held.lease_stale,
+                                                 &hiding, held.workflow.get());
+  if (auto seen = was_seen(held); !seen) return seen;
   if (!verdict.is_open)
     return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
            Result<void>();
@@ -714,10 +750,12 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   }
   if (held.lease_stale) payload.set("lease_stale", true);
   const session::Effects effects = session::take_start(
-      *held.session.rules, state, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest});
+      *held.session.rules, state, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest, verdict.waits});
   if (effects.killed) payload.set("killed", true);
   if (auto done = append_session(act, session_id, kCallStarted, std::move(payload)); !done) return done;
-  if (approval && approval->state == ApprovalState::Approved) {
+  if (effects.killed)
+    if (auto done = ended_by_breaker(act, held); !done) return done;
+  if (approval && approval->state == ApprovalState::Approved && !verdict.waits) {
     const auto to = verdict.failures.empty() ? ApprovalState::Spent : ApprovalState::Lapsed;
     if (auto done = move_approval(act, ledger_actor(act.caller().actor), *approval, to, ""); !done) return done;
   }
@@ -769,12 +807,8 @@ Result<void> settle_one(Act& act, const std::string& session_id, const Question&
   const session::Effects effects = session::take_settlement(*held.session.rules, state, verdict.settled);
   if (effects.killed) payload.set("killed", true);
   if (auto done = append_session(act, session_id, kCallSettled, std::move(payload)); !done) return done;
-  if (effects.killed && held.item && !held.lease_stale) {
-    const work::Ruling failed =
-        work::fail(*held.item, *held.leased, "the session was ended by its circuit breaker", act.now);
-    for (const work::Event& event : failed.events)
-      if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
-  }
+  if (effects.killed)
+    if (auto done = ended_by_breaker(act, held); !done) return done;
   act.answer.body = session::shown(verdict, effects);
   act.answer.body.set("call_id", verdict.settled.call_id);
   return {};
@@ -838,14 +872,15 @@ void UseCases::settle_call(const Mutation& by, std::string session_id, std::stri
 
 namespace {
 
-// Reads the session and lets `then` record something of it while it is open.
+// Reads the session and lets `then` record something of it while it is open; or also afterwards.
+enum class While { Open, Known };
 template <class Then>
-Engine::Body on_governed(std::string session_id, Then then) {
-  return [session_id = std::move(session_id), then = std::move(then)](Act& act) -> Result<void> {
+Engine::Body on_governed(std::string session_id, Then then, While during = While::Open) {
+  return [session_id = std::move(session_id), then = std::move(then), during](Act& act) -> Result<void> {
     auto found = act.governed(session_id);
     if (!found) return tl::make_unexpected(found.error());
     if (!*found) return {};
-    if ((*found)->session.state.standing != session::Standing::Open)
+    if (during == While::Open && (*found)->session.state.standing != session::Standing::Open)
       return act.refuse(
                  report(Code::SESSION_ENDED, {}, {{"state", session::name_of((*found)->session.state.standing)}})),
              Result<void>();
@@ -888,15 +923,16 @@ void UseCases::report_cost(const Mutation& by, std::string session_id, json::Dec
     return inside_->refuse(by, {report(Code::SESSION_OPTIONS, {}, {{"problem", "a cost is not below 0"}})}, done);
   std::vector<Read> reads = reads_of_governed(session_id);
   inside_->run(by,
-               on_governed(std::move(session_id),
-                           [cost](Act& act, const std::string& id, Act::Governed& held) -> Result<void> {
-                             Value payload = session_payload(act, id);
-                             payload.set("cost", Value::number(cost.text()));
-                             if (auto done = append_session(act, id, kSessionCost, std::move(payload)); !done)
-                               return done;
-                             act.answer.body.set("cost", Value::number((held.session.state.cost + cost).text()));
-                             return {};
-                           }),
+               on_governed(
+                   std::move(session_id),
+                   [cost](Act& act, const std::string& id, Act::Governed& held) -> Result<void> {
+                     Value payload = session_payload(act, id);
+                     payload.set("cost", Value::number(cost.text()));
+                     if (auto done = append_session(act, id, kSessionCost, std::move(payload)); !done) return done;
+                     act.answer.body.set("cost", Value::number((held.session.state.cost + cost).text()));
+                     return {};
+                   },
+                   While::Known),  // what was spent is spent, however late it is told
                std::move(done), {.reads = std::move(reads)});
 }
 

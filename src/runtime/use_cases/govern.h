@@ -10,6 +10,26 @@
 
 namespace baton::runtime {
 
+// Could everything that a decision looked at in the workflow be read?
+Result<void> was_seen(const Act::Governed& held);
+
+// The circuit breaker has ended the session: its item is blocked, and what hangs on it in a workflow follows.
+Result<void> ended_by_breaker(Act& act, Act::Governed& held);
+
+// Where a session of a workflow belongs.
+struct InWorkflow {
+  std::string workflow_id, hash, role;
+  std::string parent = {}, handoff_id = {};  // empty: it is the first session
+  std::vector<std::string> labels = {};      // what it inherits
+};
+struct NewSession {
+  std::string id, agent_id;
+};
+Result<void> open_in_workflow(Act& act, const OpenSession& asked, const InWorkflow& in, const NewSession& made,
+                              const std::optional<std::map<std::string, std::string>>& environment);
+// An answer that was kept has the session's token again.
+Engine::Finish session_token_again(const Engine& engine);
+
 // An approval is known by the call it is about: asking again is asking for the same.
 std::string approval_id_of(std::string_view session_id, std::string_view call_id);
 

@@ -32,7 +32,8 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   if (!*found) return std::nullopt;
   const GovernedSession& session = **found;
   Value out = Value::object();
-  out.set("pack", session.pack);
+  out.set("pack", session.rules->plan->hash);
+  if (!session.workflow_id.empty()) out.set("workflow_id", session.workflow_id);
   out.set("agent", session.rules->plan->agent);
   if (!session.role.empty()) out.set("role", session.role);
   if (!session.work_id.empty()) out.set("work_id", session.work_id);
@@ -114,9 +115,35 @@ Result<Answer> UseCases::preflight(const Caller& caller, const std::string& sess
           leased->fence != session.fence || !work::check_lease(*item, *leased, now, Code::LEASE_STALE).empty();
     }
   }
+  std::shared_ptr<WorkflowView> workflow;
+  if (!session.workflow_id.empty())
+    workflow = view_in(**reader, session.rules->workflow, session.workflow_id, session_id);
+  question.commons = workflow.get();
   Answer out;
   out.body = session::shown(*session.rules, session::preflight(*session.rules, session.state, question));
+  if (workflow && workflow->problem()) return tl::make_unexpected(*workflow->problem());
   return out;
+}
+
+Result<bool> UseCases::is_turn_of(const std::string& session_id, const std::string& call_id) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  auto found = work::is_work_id(session_id) ? governed_in(**reader, session_id)
+                                            : Result<std::optional<GovernedSession>>(std::nullopt);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found || (*found)->workflow_id.empty()) return true;
+  const GovernedSession& session = **found;
+  const auto view = view_in(**reader, session.rules->workflow, session.workflow_id, session_id);
+  const session::SharedCall own{session_id, call_id};
+  for (const workflow::Footprint::Touch& call : workflow::footprint_of(*session.rules, session.state).calls) {
+    if (call.call != call_id) continue;
+    for (const session::SharedKey& key : call.keys)
+      if (view->plan().shared[key.resource].mode == contract::SharedMode::SerialOnly &&
+          !view->hold(key).is_turn_of(own))
+        return false;
+  }
+  if (view->problem()) return tl::make_unexpected(*view->problem());
+  return true;
 }
 
 }  // namespace baton::runtime

@@ -2,11 +2,12 @@
 // Packs: an operator makes one usable by its hash, for a role. Its files are recorded, so that what a session was held to is known for
 // ever; never is a pack used because it lies on a disk.
 #include "runtime/packs.h"
+
 #include "base/limits.h"
 #include "base/text.h"
 #include "json/parse.h"
 #include "runtime/session_events.h"
-#include "runtime/use_cases/inside.h"
+#include "runtime/use_cases/activation.h"
 #include "secrets/detector.h"
 #include "store/tables.h"
 
@@ -18,10 +19,7 @@ using json::Value;
 
 constexpr std::size_t kPiecesOfPart = 4;  // pieces have 4 KiB: a part fits into an entry however they are escaped
 
-struct Activation {
-  std::string hash, agent, role;
-  std::vector<std::string> pieces;
-};
+}  // namespace
 
 Result<void> activate(Act& act, const Activation& asked) {
   // What is there already is not recorded again.
@@ -74,7 +72,21 @@ std::optional<std::string> file_with_secret(const contract::PackSource& pack) {
   return std::nullopt;
 }
 
-}  // namespace
+std::string first_error(const std::vector<contract::Finding>& findings) {
+  for (const contract::Finding& finding : findings)
+    if (finding.diagnostic.severity == Severity::Error)
+      return std::string(info(finding.diagnostic.code).name) + " in " + finding.file + ": " +
+             finding.diagnostic.message;
+  return {};
+}
+
+std::size_t bytes_of(const Activation& asked) {
+  std::size_t bytes = 0;
+  for (const std::string& piece : asked.pieces) bytes += piece.size();
+  return bytes;
+}
+
+std::string workflow_role(std::string_view name) { return "workflow/" + std::string(name); }
 
 void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std::string role, std::string expected,
                              Answered done) {
@@ -83,23 +95,14 @@ void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std:
   };
   if (const auto file = file_with_secret(pack)) return refuse(Code::PACK_SECRET, {{"file", *file}});
   const contract::Compiled compiled = contract::compile(pack);
-  if (!compiled.plan) {
-    std::string problem;
-    for (const contract::Finding& finding : compiled.findings)
-      if (finding.diagnostic.severity == Severity::Error && problem.empty())
-        problem =
-            std::string(info(finding.diagnostic.code).name) + " in " + finding.file + ": " + finding.diagnostic.message;
-    return refuse(Code::PACK_INVALID, {{"problem", problem}});
-  }
+  if (!compiled.plan) return refuse(Code::PACK_INVALID, {{"problem", first_error(compiled.findings)}});
   if (!expected.empty() && expected != compiled.plan->hash)
     return refuse(Code::PACK_ACTIVE,
                   {{"hash", expected}, {"problem", "not what the files say: that is " + compiled.plan->hash}});
   Activation asked{compiled.plan->hash, compiled.plan->agent, role.empty() ? "agent" : std::move(role),
                    pack_pieces(pack_text(pack))};
   if (!work::is_work_id(asked.role)) return refuse(Code::SESSION_OPTIONS, {{"problem", "the role's name is none"}});
-  std::size_t bytes = 0;
-  for (const std::string& piece : asked.pieces) bytes += piece.size();
-  if (bytes > limits::kPackSourceBytesMax)
+  if (bytes_of(asked) > limits::kPackSourceBytesMax)
     return refuse(Code::PACK_INVALID,
                   {{"problem", "its files have more than " + std::to_string(limits::kPackSourceBytesMax) + " bytes"}});
   inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What time does: leases and offers that are over, people who took too long; and what is old enough to be forgotten.
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "base/limits.h"
-#include "runtime/use_cases/govern.h"
+#include "runtime/use_cases/workflows.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
 
@@ -33,7 +34,21 @@ Result<std::vector<store::Row>> rows_below(Unit& unit, const store::Table& table
   return rows;
 }
 
-const std::string kApprovalPrefix = "approval ", kSessionPrefix = "session ";
+// What becomes due beside items: a prefix tells their ids from those of items.
+struct Due {
+  std::string_view prefix;
+  const store::Table& table;
+  const store::Index& by_deadline;
+  Result<bool> (*settle)(Act& act, const std::string& id);  // false: it was not due after all
+};
+std::array<Due, 3> kinds_of_due() {
+  return {{// what people did not decide in time, or did not begin after they had
+           {"approval ", tables::kApprovals, tables::kApprovalsByDeadline, settle_approval},
+           // calls of which nobody has said what became of them
+           {"session ", tables::kSessionStates, tables::kSessionStatesByDeadline, settle_overdue_calls},
+           // offers of workflows that nobody claimed
+           {"handoff ", tables::kWorkflowHandoffs, tables::kWorkflowHandoffsByDeadline, expire_handoff}}};
+}
 
 // The ids of items that something is due of, those that have waited longest first.
 Result<std::vector<std::string>> list_due(Act& act, std::size_t limit) {
@@ -47,39 +62,22 @@ Result<std::vector<std::string>> list_due(Act& act, std::size_t limit) {
                                return true;
                              });
   if (!found) return tl::make_unexpected(found.error());
-  // What people did not decide in time, or did not begin after they had: their ids tell them from items.
-  found = act.unit.find({.table = tables::kApprovals,
-                         .index = &tables::kApprovalsByDeadline,
-                         .below = act.now.nanoseconds + 1,
-                         .limit = limit},
-                        store::Lock::None, [&](const store::Row& row) {
-                          ids.push_back(kApprovalPrefix + text_at(row, 0));
-                          return true;
-                        });
-  if (!found) return tl::make_unexpected(found.error());
-  // And calls of which nobody has said what became of them.
-  found = act.unit.find({.table = tables::kSessionStates,
-                         .index = &tables::kSessionStatesByDeadline,
-                         .below = act.now.nanoseconds + 1,
-                         .limit = limit},
-                        store::Lock::None, [&](const store::Row& row) {
-                          ids.push_back(kSessionPrefix + text_at(row, 0));
-                          return true;
-                        });
-  if (!found) return tl::make_unexpected(found.error());
+  for (const Due& kind : kinds_of_due()) {
+    found = act.unit.find(
+        {.table = kind.table, .index = &kind.by_deadline, .below = act.now.nanoseconds + 1, .limit = limit},
+        store::Lock::None, [&](const store::Row& row) {
+          ids.push_back(std::string(kind.prefix) + text_at(row, 0));
+          return true;
+        });
+    if (!found) return tl::make_unexpected(found.error());
+  }
   return ids;
 }
 
 Result<void> settle_one(Act& act, const std::string& id) {
-  if (id.starts_with(kApprovalPrefix)) {
-    const auto settled = settle_approval(act, id.substr(kApprovalPrefix.size()));
-    if (!settled) return tl::make_unexpected(settled.error());
-    act.answer.body = Value::object();
-    if (*settled) act.answer.body.set("settled", 1);
-    return {};
-  }
-  if (id.starts_with(kSessionPrefix)) {
-    const auto settled = settle_overdue_calls(act, id.substr(kSessionPrefix.size()));
+  for (const Due& kind : kinds_of_due()) {
+    if (!id.starts_with(kind.prefix)) continue;
+    const auto settled = kind.settle(act, id.substr(kind.prefix.size()));
     if (!settled) return tl::make_unexpected(settled.error());
     act.answer.body = Value::object();
     if (*settled) act.answer.body.set("settled", 1);
@@ -243,6 +241,8 @@ Result<std::optional<Time>> UseCases::next_deadline() {
   if (auto found = look(tables::kApprovals, tables::kApprovalsByDeadline, 2, 0); !found)
     return tl::make_unexpected(found.error());
   if (auto found = look(tables::kSessionStates, tables::kSessionStatesByDeadline, 3, 0); !found)
+    return tl::make_unexpected(found.error());
+  if (auto found = look(tables::kWorkflowHandoffs, tables::kWorkflowHandoffsByDeadline, 5, 0); !found)
     return tl::make_unexpected(found.error());
   if (auto found = look(tables::kAnswers, tables::kAnswersByExpiry, 2, kForgottenLateSeconds * kNanosecondsPerSecond);
       !found)

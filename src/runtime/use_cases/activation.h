@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the use cases: how packs and workflows become usable. Both are texts that are recorded in parts under their hash, and a name
+// that says which of them holds from now on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/compile.h"
+#include "runtime/use_cases/inside.h"
+
+namespace baton::runtime {
+
+struct Activation {
+  std::string hash, agent, role;
+  std::vector<std::string> pieces;
+};
+Result<void> activate(Act& act, const Activation& asked);
+std::size_t bytes_of(const Activation& asked);
+
+// Under which name a workflow is kept among the roles, none of which has a slash.
+std::string workflow_role(std::string_view name);
+
+std::optional<std::string> file_with_secret(const contract::PackSource& pack);
+// In words; empty: there is none.
+std::string first_error(const std::vector<contract::Finding>& findings);
+
+}  // namespace baton::runtime

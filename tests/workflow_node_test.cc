@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workflows through the use cases of a node, on every store, and of two nodes on a server: each scenario with an `events` body, and what
+// only a node has.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "workflow_node_door.h"
+
+namespace baton::runtime {
+namespace {
+
+contract::SourceFile read_file(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return {path.filename().string(), text.str(), path.extension() == ".json"};
+}
+
+std::vector<std::filesystem::path> scenarios() {
+  std::vector<std::filesystem::path> out;
+  for (const char* folder : {"/vectors/scenarios", "/scenarios"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(BATON_TESTS_DIR) + folder))
+      if (entry.path().extension() == ".yaml" && read_file(entry.path()).text.find("\nevents:") != std::string::npos)
+        out.push_back(entry.path());
+  std::ranges::sort(out);
+  return out;
+}
+
+class Workflows : public ::testing::TestWithParam<store::Backend> {
+ protected:
+  Workflows() : fixture_(GetParam()) {}
+  CasesFixture fixture_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Workflows, ::testing::ValuesIn(store::backends()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Workflows, scenarios_are_decided_as_by_the_rules_alone) {
+  const auto files = scenarios();
+  ASSERT_GE(files.size(), 3u);
+  for (const auto& path : files) {
+    const contract::SourceFile file = read_file(path);
+    if (!fixture_.has_our_clock() && file.text.find("{timeout: ") != std::string::npos)
+      continue;  // a server's clock cannot be turned: these run on the other stores
+    const auto report =
+        workflow::judge_events(file, path.stem().string(), [&](const workflow::ScenarioWorkflow& opened) {
+          return std::unique_ptr<workflow::Door>(std::make_unique<NodeWorkflow>(fixture_, opened));
+        });
+    EXPECT_TRUE(report.is_readable()) << path;
+    for (const contract::Judged& entry : report.entries)
+      EXPECT_TRUE(entry.passed) << path.stem() << " entry " << entry.number << "\n  expected: " << entry.expected
+                                << "\n  got: " << entry.got;
+  }
+  fixture_.expect_whole();
+}
+
+// --- many at once -----------------------------------------------------------------------------------------------------------------------
+
+constexpr const char* kMode[] = {"single_writer", "serial_only", "exclusive_pending"};
+
+// A workflow with one shared resource: everybody writes `k`.
+contract::WorkflowSource shared_by_all(const std::string& mode) {
+  const contract::SourceFile file{
+      "a.yaml",
+      "scenario: a\nworkflow:\n  roles: [{name: boss, session_contract: boss.yaml}, {name: hand, session_contract: "
+      "hand.yaml}]\n"
+      "  handoffs: [{from: boss, to: hand, parent_close_policy: abandon}, {from: hand, to: hand, parent_close_policy: "
+      "terminate}]\n"
+      "  shared_resources: [{alias: thing, mode: " +
+          mode +
+          "}]\n  workflow_limits: {max_total_steps: 100000, max_active_sessions: 17, max_open_handoffs: 40}\n"
+          "  cancellation: {subtree_kill: true}\n"
+          "packs:\n  boss: {contracts: [{tool: look}]}\n"
+          "  hand: {session: {risk_defaults: {write: allow}, resources: {thing: {type: t, extract_from: {path: "
+          "$.k}}}}, "
+          "contracts: [{tool: edit, side_effect: write}]}\nevents: []\n"};
+  const contract::CompiledScenario compiled = contract::compile_scenario(file, "");
+  EXPECT_TRUE(compiled.workflow) << (compiled.findings.empty() ? "" : compiled.findings[0].diagnostic.message);
+  return *compiled.source.workflow;
+}
+
+// What the ledger says happened, entry by entry, judged by nothing but the words of the three modes.
+class Instants {
+ public:
+  explicit Instants(std::string mode) : mode_(std::move(mode)) {}
+
+  void take(const store::EntryRow& row) {
+    const auto document = json::parse(row.payload);
+    const json::Node payload = document->root();
+    const std::string session = text(payload, "session_id");
+    if (row.type == "session.step")
+      for (const json::Node call : payload["calls"].elements()) {
+        if (!call["verdict"].is_text("allow")) continue;
+        Call made{session, json::write(call["arguments"]["k"]), "pending"};
+        if (mode_ == "exclusive_pending") {
+          for (const auto& [id, other] : calls_)
+            EXPECT_FALSE(other.key == made.key && other.session != session && is_open(other.state))
+                << row.sequence << ": two sessions have calls on " << made.key;
+        }
+        if (mode_ == "single_writer") {
+          const auto owner = owners_.find(made.key);
+          EXPECT_TRUE(owner == owners_.end() || owner->second == session)
+              << row.sequence << ": " << session << " writes what is " << owner->second << "'s";
+          owners_[made.key] = session;
+        }
+        calls_[text(call, "call_id")] = made;
+        ++allowed;
+      }
+    if (row.type == "session.call_started" && payload["verdict"].is_text("allow")) {
+      Call& call = calls_[text(payload, "call_id")];
+      if (mode_ == "serial_only") {
+        for (const auto& [id, other] : calls_)
+          EXPECT_FALSE(other.key == call.key && other.state == "executing" && id != text(payload, "call_id"))
+              << row.sequence << ": two calls execute on " << call.key;
+      }
+      call.state = "executing";
+      ++started;
+    }
+    if (row.type == "session.call_settled") {
+      Call& call = calls_[text(payload, "call_id")];
+      call.state = text(payload, "state");
+      free_if_unused(call);
+    }
+    if (row.type == "session.ended") {
+      ++ended;
+      for (auto& [id, call] : calls_) {
+        if (call.session != session) continue;
+        call.state = call.state == "executing" ? "unknown" : call.state == "pending" ? "cancelled" : call.state;
+      }
+      over_.insert(session);
+      for (auto& [id, call] : calls_)
+        if (call.session == session) free_if_unused(call);
+    }
+  }
+
+  std::size_t allowed = 0, started = 0, ended = 0;
+
+ private:
+  struct Call {
+    std::string session, key, state;
+  };
+  static std::string text(json::Node node, std::string_view name) {
+    return node[name].is_string() ? std::string(node[name].string()) : std::string();
+  }
+  static bool is_open(const std::string& state) {
+    return state == "pending" || state == "executing" || state == "unknown";
+  }
+  // A session that is over owns what it may still be writing; one that is not, what it has written.
+  void free_if_unused(const Call& call) {
+    if (mode_ != "single_writer" || !owners_.contains(call.key) || owners_[call.key] != call.session) return;
+    bool writing = false, wrote = false;
+    for (const auto& [id, other] : calls_) {
+      if (other.session != call.session || other.key != call.key) continue;
+      writing = writing || other.state == "executing" || other.state == "unknown";
+      wrote = wrote || other.state == "committed" || other.state == "pending";
+    }
+    if (over_.contains(call.session) ? !writing : !writing && !wrote) owners_.erase(call.key);
+  }
+
+  const std::string mode_;
+  std::map<std::string, Call> calls_;
+  std::map<std::string, std::string> owners_;
+  std::set<std::string> over_;
+};
+
+std::chrono::milliseconds how_long() {
+  const char* seconds = std::getenv("BATON_SOAK_SECONDS");
+  return seconds == nullptr ? std::chrono::milliseconds(700) : std::chrono::seconds(std::atoi(seconds));
+}
+
+class Contention : public ::testing::TestWithParam<store::Backend> {
+ protected:
+  Contention() : fixture_(GetParam()) {}
+
+  Result<Answer> offer(UseCases& node, const std::string& from, const std::string& to) {
+    return ask([&](Answered done) {
+      node.offer(in_session(as("alice"), from), from, {to, json::Value::object(), 0}, std::move(done));
+    });
+  }
+  Result<Answer> claim(UseCases& node, const std::string& handoff) {
+    return ask([&](Answered done) { node.claim_handoff(as("alice"), {handoff, {}}, std::move(done)); });
+  }
+
+  // One worker: offered by the first session, claims, edits and is ended in all the ways there are, again and again.
+  void work(UseCases& node, const std::string& root, unsigned seed, std::chrono::steady_clock::time_point until) {
+    std::uint32_t state = seed * 2654435761u + 1;
+    const auto draw = [&](std::uint32_t below) {
+      state = state * 1664525u + 1013904223u;
+      return (state >> 8) % below;
+    };
+    while (std::chrono::steady_clock::now() < until) {
+      const auto offered = offer(node, root, "hand");
+      if (outcome(offered) != "taken") continue;
+      const auto claimed = claim(node, text_at(offered, "/handoff/id"));
+      if (outcome(claimed) != "taken") continue;
+      const std::string session = text_at(claimed, "/session/id");
+      const Mutation by = in_session(as("alice"), session);
+      std::vector<std::string> open;  // begun
+      for (std::uint32_t i = 0; i < 3 + draw(6); ++i) {
+        const std::string step = R"({"calls":[{"tool":"edit","arguments":{"k":)" + std::to_string(draw(3)) +
+                                 R"(,"n":)" + std::to_string(draw(1000)) + "}}]}";
+        const auto told = ask([&](Answered done) { node.govern_call(by, session, step, std::move(done)); });
+        if (text_at(told, "/calls/0/verdict") != "allow") continue;
+        const std::string call = text_at(told, "/calls/0/call_id");
+        bool began = false;
+        for (int tries = 0; tries < 200 && !began; ++tries) {
+          const auto start = ask(
+              [&](Answered done) { node.start_call(by, session, R"({"call_id":")" + call + "\"}", std::move(done)); });
+          began = text_at(start, "/verdict") == "allow";
+          if (text_at(start, "/reason") != "resource_busy") break;
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        // Who cannot begin, and who leaves a call as it is, goes: others wait behind it.
+        if (!began) break;
+        open.push_back(call);
+        if (draw(8) == 0) break;
+        const char* results[] = {R"("ok","output":{})", R"("ok","output":{})", R"("error")", R"("unknown")"};
+        ask([&](Answered done) {
+          node.settle_call(by, session, R"({"call_id":")" + call + R"(","result":)" + results[draw(4)] + "}",
+                           std::move(done));
+        });
+      }
+      const std::uint32_t end = draw(4);
+      if (end == 0) ask([&](Answered done) { node.close_session(by, session, std::move(done)); });
+      else {
+        KillWorkflow asked;
+        asked.session_id = session;
+        asked.scope = end == 1 ? workflow::Scope::Subtree : workflow::Scope::Session;
+        ask([&](Answered done) { node.kill_workflow(as_operator(), asked, std::move(done)); });
+      }
+      // An operator finds out what became of the rest.
+      for (const std::string& call : open)
+        ask([&](Answered done) {
+          node.settle_call(
+              as_operator(), session,
+              R"({"call_id":")" + call + R"(","result":)" + (draw(2) == 0 ? R"("ok","output":{}})" : R"("error"})"),
+              std::move(done));
+        });
+    }
+  }
+
+  CasesFixture fixture_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Contention, ::testing::ValuesIn(store::backends()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Contention, no_two_hold_one_thing_at_any_instant) {
+  for (const std::string mode : kMode) {
+    SCOPED_TRACE(mode);
+    const auto active = ask([&](Answered done) {
+      fixture_.cases().activate_workflow(as_operator(), shared_by_all(mode), "", std::move(done));
+    });
+    ASSERT_EQ(outcome(active), "taken");
+    const auto started = ask([&](Answered done) {
+      fixture_.cases().start_workflow(as_operator(), {text_at(active, "/pack"), "boss", {}}, std::move(done));
+    });
+    ASSERT_EQ(outcome(started), "taken");
+    const std::string root = text_at(started, "/session/id"), workflow = text_at(started, "/workflow/id");
+    const std::size_t before = fixture_.entry_types().size();
+    const auto until = std::chrono::steady_clock::now() + how_long();
+    {
+      std::vector<std::jthread> threads;
+      for (unsigned i = 0; i < 16; ++i)
+        threads.emplace_back([&, i] { work(i % 2 == 0 ? fixture_.cases() : fixture_.other_cases(), root, i, until); });
+    }
+    Instants instants(mode);
+    std::size_t at = 0;
+    fixture_.for_entries([&](const store::EntryRow& row) {
+      if (++at > before) instants.take(row);
+    });
+    EXPECT_GT(instants.started, 10u);
+    EXPECT_GT(instants.ended, 5u);
+    // Nothing is lost for good: whoever comes now gets every one of them.
+    const auto offered = offer(fixture_.cases(), root, "hand");
+    ASSERT_EQ(outcome(offered), "taken");
+    const auto claimed = claim(fixture_.cases(), text_at(offered, "/handoff/id"));
+    ASSERT_EQ(outcome(claimed), "taken");
+    const auto shown = fixture_.cases().show_workflow(workflow);
+    for (const json::Value& one : (*shown)->find("workflow")->find("resources")->elements()) {
+      // What is still held is held by calls nobody knows the end of; and never by a token or a queue.
+      EXPECT_EQ(one.find("executing"), nullptr) << json::write(one);
+      EXPECT_EQ(one.find("waiting"), nullptr) << json::write(one);
+      if (one.find("owner") != nullptr) {
+        EXPECT_NE(one.find("writing"), nullptr) << json::write(one);
+      }
+    }
+    const auto killed = ask([&](Answered done) {
+      fixture_.cases().kill_workflow(as_operator(), {workflow, {}, workflow::Scope::Workflow, {}}, std::move(done));
+    });
+    EXPECT_EQ(outcome(killed), "taken");
+    EXPECT_EQ(outcome(claim(fixture_.cases(), text_at(offered, "/handoff/id"))), "workflow_killed");
+  }
+  fixture_.expect_whole();
+}
+
+}  // namespace
+}  // namespace baton::runtime
