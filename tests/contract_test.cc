@@ -390,7 +390,8 @@ TEST(PlanOf, ListsTheChecksOfEachToolInOrder) {
                                       "execution_constraints", "refs", "checkpoints"}));
   const PackSource session = case_pack("session_fields.yaml");
   EXPECT_EQ(checks_of(*plan_of(session), "t"),
-            (std::vector<std::string>{"labels", "policy", "limits", "loop", "aggregates", "envelopes", "checkpoints"}));
+            (std::vector<std::string>{"labels", "policy", "limits", "loop", "aggregates", "envelopes", "resources",
+                                      "checkpoints"}));
   PackSource blocked;
   blocked.contracts = {tool_file("w", "", "write")};
   EXPECT_EQ(checks_of(*plan_of(blocked), "w"), (std::vector<std::string>{"gate", "limits"}));
