@@ -262,11 +262,13 @@ TEST_P(Contention, no_two_hold_one_thing_at_any_instant) {
     ASSERT_EQ(outcome(started), "taken");
     const std::string root = text_at(started, "/session/id"), workflow = text_at(started, "/workflow/id");
     const std::size_t before = fixture_.entry_types().size();
+    UseCases& first = fixture_.cases();
+    UseCases& second = fixture_.other_cases();
     const auto until = std::chrono::steady_clock::now() + how_long();
     {
       std::vector<std::jthread> threads;
       for (unsigned i = 0; i < 16; ++i)
-        threads.emplace_back([&, i] { work(i % 2 == 0 ? fixture_.cases() : fixture_.other_cases(), root, i, until); });
+        threads.emplace_back([&, i] { work(i % 2 == 0 ? first : second, root, i, until); });
     }
     Instants instants(mode);
     std::size_t at = 0;

@@ -250,14 +250,15 @@ Effects take_ruling(const Rules& rules, State& state, const std::string& call_id
   OpenCall* ruled = state.find(call_id);
   if (ruled == nullptr) return out;
   if (ruling == Ruling::Approved || (ruling == Ruling::TimedOut && ruled->allow_on_timeout)) ruled->approved = true;
-  bool blocked = false, ahead = false;
+  bool blocked = false, held_back = false, ahead = false;
   std::vector<std::uint32_t> none;
   for (const Resolved& one : resolved) {
     OpenCall* call = state.find(one.call_id);
     if (call == nullptr) continue;
     if (one.verdict == Verdict::Checkpoint) continue;
     if (one.verdict == Verdict::Block) {
-      blocked = true;
+      blocked = blocked || !one.reason || !is_beside(*one.reason);
+      held_back = true;
       count_call(rules, state, call->tool, -1);
       erase(state, call);
       continue;
@@ -273,7 +274,7 @@ Effects take_ruling(const Rules& rules, State& state, const std::string& call_id
   for (const std::uint32_t number : none)
     change.commit(*std::ranges::find(state.open, number, &OpenCall::number), nullptr);
   if (blocked) change.add_block();
-  else if (ahead && state.mode != Mode::LogOnly) state.consecutive_blocks = 0;
+  else if (ahead && !held_back && state.mode != Mode::LogOnly) state.consecutive_blocks = 0;
   return out;
 }
 

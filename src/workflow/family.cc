@@ -82,7 +82,6 @@ std::optional<Refusal> may_offer(const WorkflowPlan& plan, const Totals& totals,
   for (const std::string& name : declared->artifacts)
     if (!artifacts.contains(name))
       return refusal(Code::handoff_artifact_missing, {{"role", to}, {"artifact", name}}, name);
-  if (totals.killed) return refusal(Code::workflow_killed);
   if (parent.standing == Standing::Killed) return refusal(Code::session_killed, {{"reason", "it cannot hand over"}});
   if (parent.standing == Standing::Closed) return refusal(Code::session_closed);
   if (plan.max_open_handoffs && totals.open_handoffs >= *plan.max_open_handoffs)
