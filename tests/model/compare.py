@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the product's session engine with the model, over drawn packs and sequences of events.
+"""Compares the product's engine with the model, over drawn packs and sequences of events.
 
-    compare.py --baton PATH --count N [--seed S] [--jobs J] [--show K]
-    compare.py --statistics --count N [--seed S]
+    compare.py --baton PATH --count N [--seed S] [--jobs J] [--show K] [--workflows]
+    compare.py --statistics --count N [--seed S] [--workflows]
 
-Draws N scenarios from seed S on (see generate.py), has `baton contract simulate` play them and reports how many agreed.
+Draws N scenarios from seed S on, of one session (see generate.py) or, with --workflows, of several that work together
+(generate_workflow.py), has `baton contract simulate` play them and reports how many agreed.
 For the first K that differ it prints the seed, the scenario without all that the difference does not need, and what was
 expected and got. With --statistics nothing is run: it says how often every reason, state and feature occurred, and
 which never did. Exits 0 when all agree, 1 on a difference, 2 when something could not be run.
@@ -25,8 +26,9 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # a test leaves nothing beside its sources
 
+import generate
+import generate_workflow
 from expectations import without_expectations
-from generate import FEATURES, annotate, draw
 
 SCENARIOS_IN_A_FILE = 200
 SECONDS_MAX = 600
@@ -48,13 +50,39 @@ SETTLES = ["pending", "committed", "failed", "failed:evidence_insufficient", "fa
 OUTCOMES = ["proceed", "held", "reject", "error", "text"]
 DIAGNOSTICS = ["bind_source_missing", "phase_advance_skipped", "envelope_capture_missing", "late_failure",
                "provider_warning", "floating_model_alias", "env_unset", "resource_unresolved"]
+BUDGETS = ["max_total_steps", "max_total_cost"]
 LIMITS = ["max_steps", "max_cost_per_session", "max_tool_calls", "max_calls_per_tool"]
+WORKFLOW_REASONS = [
+    "session_killed", "session_closed", "session_paused", "cancel_requested", "arguments_malformed", "no_contract",
+    "label_denied", "forbidden_in_state", "session_limit_exceeded", "workflow_limit_exceeded", "loop_detected",
+    "aggregate_violated", "envelope_violated", "resource_unresolved", "resource_pending_elsewhere",
+    "resource_not_owner", "resource_busy", "checkpoint_denied", "checkpoint_timeout", "batch_rejected",
+    "checkpoint_closed", "call_not_open", "workflow_root_exists", "handoff_not_declared", "handoff_artifact_missing",
+    "handoff_not_open", "workflow_killed", "kill_scope_disabled", "kill_not_permitted",
+]
+WORKFLOW_FEATURES = generate_workflow.MODES + [
+    "max_sessions", "max_active_sessions", "max_total_steps", "max_total_cost", "max_open_handoffs", "checkpoint",
+    "label_gates", "labels at creation", "breaker", "aggregate", "envelope", "commit_none"]
+HANDOFF_STATES = ["offered", "claimed", "completed", "declined", "cancelled", "expired"]
 HAPPENINGS = ["killed", "paused", "retried", "slept", "begin with other arguments", "late receipt", "held step",
               "judged again and blocked", "approved", "approved by timeout"]
 
 
+def body_of(scenario):
+    return "events" if "events" in scenario else "run"
+
+
+def drawing(workflows):
+    """The module that draws."""
+    return generate_workflow if workflows else generate
+
+
 class CannotRun(Exception):
     """The program could not be run, or did not say what it should."""
+
+
+class CannotPlay(CannotRun):
+    """The program ran, but not all that it was given."""
 
 
 def simulate(baton, scenarios, folder, name):
@@ -69,10 +97,10 @@ def simulate(baton, scenarios, folder, name):
     try:
         answers = [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
     except ValueError as fault:
-        raise CannotRun(f"not JSON: {fault}") from fault
+        raise CannotPlay(f"not JSON: {fault}") from fault
     if done.returncode not in (0, 1) or len(answers) != len(scenarios):
-        raise CannotRun(f"status {done.returncode}, {len(answers)} answers to {len(scenarios)} scenarios: "
-                        f"{done.stderr.strip()[:2000] or done.stdout.strip()[:2000]}")
+        raise CannotPlay(f"status {done.returncode}, {len(answers)} answers to {len(scenarios)} scenarios: "
+                         f"{done.stderr.strip()[:2000] or done.stdout.strip()[:2000]}")
     return answers
 
 
@@ -113,7 +141,7 @@ class Shrinker:
     def attempt(self, scenario):
         """The scenario with new expectations when it still differs, else None."""
         try:
-            candidate = annotate(scenario)
+            candidate = drawing("events" in scenario).annotate(scenario)
         except (KeyError, StopIteration, ValueError, IndexError):
             return None  # something that is referred to was taken out
         return candidate if self.differs(candidate) else None
@@ -132,8 +160,9 @@ class Shrinker:
 
     def cut_end(self, scenario):
         """Everything after the first difference goes at once."""
-        for length in range(1, len(scenario["run"])):
-            found = self.attempt({**scenario, "run": scenario["run"][:length]})
+        body = body_of(scenario)
+        for length in range(1, len(scenario[body])):
+            found = self.attempt({**scenario, body: scenario[body][:length]})
             if found is not None:
                 return found
         return scenario
@@ -141,6 +170,47 @@ class Shrinker:
 
 def smaller_ones(scenario):
     """Copies of the scenario with one thing less, large things first."""
+    return smaller_workflows(scenario) if "events" in scenario else smaller_sessions(scenario)
+
+
+def smaller_workflows(scenario):
+    events = scenario["events"]
+    for size in (8, 4, 2, 1):
+        for at in reversed(range(0, len(events), size)):
+            if size < len(events):
+                yield {**scenario, "events": events[:at] + events[at + size:]}
+    yield from [without_key(scenario, key) for key in ("gate",) if key in scenario]
+    for key, value in scenario["workflow"].items():
+        if key not in ("roles", "handoffs"):
+            yield changed(scenario, ["workflow"], without_key(scenario["workflow"], key))
+        if isinstance(value, (list, dict)) and key != "roles":
+            yield from without_one_member(scenario, ["workflow", key])
+    for role, pack in scenario["packs"].items():
+        if not any(role in (entry.get("role"), entry.get("to")) for entry in events):
+            yield without_role(scenario, role)
+        yield from without_one_member(scenario, ["packs", role, "contracts"])
+        if "labels" in pack:
+            yield changed(scenario, ["packs", role], without_key(pack, "labels"))
+        for key, value in pack["session"].items():
+            yield changed(scenario, ["packs", role, "session"], without_key(pack["session"], key))
+            if isinstance(value, dict) and key != "transitions":
+                yield from without_one_member(scenario, ["packs", role, "session", key])
+        for number, contract in enumerate(pack["contracts"]):
+            for key in [name for name in contract if name != "tool"]:
+                yield changed(scenario, ["packs", role, "contracts", number], without_key(contract, key))
+    yield from smaller_entries(scenario, "events")
+
+
+def without_role(scenario, role):
+    workflow = scenario["workflow"]
+    smaller = changed(scenario, ["packs"], without_key(scenario["packs"], role))
+    smaller["workflow"] = {
+        **workflow, "roles": [entry for entry in workflow["roles"] if entry["name"] != role],
+        "handoffs": [edge for edge in workflow["handoffs"] if role not in (edge["from"], edge["to"])]}
+    return smaller
+
+
+def smaller_sessions(scenario):
     yield from without_one_member(scenario, ["contracts"])
     for key in [name for name in scenario if name not in ("scenario", "contracts", "run", "session")]:
         yield without_key(scenario, key)
@@ -152,14 +222,18 @@ def smaller_ones(scenario):
     for number, contract in enumerate(scenario["contracts"]):
         for key in [name for name in contract if name != "tool"]:
             yield changed(scenario, ["contracts", number], without_key(contract, key))
-    for number, entry in enumerate(scenario["run"]):
+    yield from smaller_entries(scenario, "run")
+
+
+def smaller_entries(scenario, body):
+    for number, entry in enumerate(scenario[body]):
         if "step" in entry and len(entry["step"]) > 1:
-            yield from without_one_member(scenario, ["run", number, "step"])
+            yield from without_one_member(scenario, [body, number, "step"])
         for key in ("request", "response", "estimate"):
             if key in entry:
-                yield changed(scenario, ["run", number], without_key(entry, key))
+                yield changed(scenario, [body, number], without_key(entry, key))
         if isinstance(entry.get("args"), dict):
-            yield from without_one_member(scenario, ["run", number, "args"])
+            yield from without_one_member(scenario, [body, number, "args"])
 
 
 def without_key(members, key):
@@ -189,8 +263,13 @@ def changed(scenario, path, value):
 
 def show(scenario):
     """The scenario so that it can be read: one line a contract, one line an entry, expectations left out."""
-    apart = ("contracts", "run", "session")
+    apart = ("contracts", "run", "session", "workflow", "packs", "events")
     lines = [f"{key}: {json.dumps(value)}" for key, value in scenario.items() if key not in apart]
+    if "events" in scenario:
+        for part in ("workflow", "packs"):
+            lines += [f"{part}:"] + [f"  {key}: {json.dumps(value)}" for key, value in scenario[part].items()]
+        lines += ["events:"] + [f"  - {json.dumps(without_expectations(entry))}" for entry in scenario["events"]]
+        return "\n".join(lines)
     lines += ["session:"] + [f"  {key}: {json.dumps(value)}" for key, value in scenario["session"].items()]
     lines += ["contracts:"] + [f"  - {json.dumps(contract)}" for contract in scenario["contracts"]]
     lines += ["run:"] + [f"  - {json.dumps(without_expectations(entry))}" for entry in scenario["run"]]
@@ -200,10 +279,21 @@ def show(scenario):
 # -- comparing ---------------------------------------------------------------------------------------------------------
 
 
-def play_group(baton, folder, seeds):
+def answers_to(baton, scenarios, folder, name):
+    """The program's answers; where it cannot play one of many, that one is found and has differed."""
+    try:
+        return simulate(baton, scenarios, folder, name)
+    except CannotPlay as fault:
+        if len(scenarios) == 1:
+            return [{"passed": False, "fault": str(fault)}]
+    half = len(scenarios) // 2
+    return answers_to(baton, scenarios[:half], folder, name) + answers_to(baton, scenarios[half:], folder, name)
+
+
+def play_group(baton, folder, workflows, seeds):
     """(seed, scenario, answer) of those that differ."""
-    scenarios = [draw(seed)[0] for seed in seeds]
-    answers = simulate(baton, scenarios, folder, f"g{seeds[0]}")
+    scenarios = [drawing(workflows).draw(seed)[0] for seed in seeds]
+    answers = answers_to(baton, scenarios, folder, f"g{seeds[0]}")
     return [played for played in zip(seeds, scenarios, answers) if not played[2]["passed"]]
 
 
@@ -214,7 +304,7 @@ def compare(options):
     differing = []
     # Most of the time goes into drawing, which threads would not share.
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(min(options.jobs, JOBS_MAX)) as pool:
-        for found in pool.map(play_group, repeat(options.baton), repeat(folder), groups):
+        for found in pool.map(play_group, repeat(options.baton), repeat(folder), repeat(options.workflows), groups):
             differing += found
         for seed, scenario, answer in differing[:options.show]:
             report(options.baton, folder, seed, scenario, answer)
@@ -244,14 +334,17 @@ def report(baton, folder, seed, scenario, answer):
 
 def statistics(options):
     counts = {name: collections.Counter() for name in ("verdict", "reason", "failure", "limit", "settles", "outcome",
-                                                       "diagnostic", "happening", "feature", "action")}
+                                                       "diagnostic", "happening", "feature", "action", "handoff")}
     for seed in range(options.seed, options.seed + options.count):
-        _, features, observations = draw(seed)
+        _, features, observations = drawing(options.workflows).draw(seed)
         counts["feature"].update(features)
         for entry, observed in observations:
             count_entry(counts, entry, observed)
-    known = {"reason": REASONS, "failure": [], "limit": LIMITS, "settles": SETTLES, "outcome": OUTCOMES,
-             "diagnostic": DIAGNOSTICS, "happening": HAPPENINGS, "feature": FEATURES}
+    known = {"reason": REASONS, "limit": LIMITS, "settles": SETTLES, "outcome": OUTCOMES, "diagnostic": DIAGNOSTICS,
+             "happening": HAPPENINGS, "feature": generate.FEATURES}
+    if options.workflows:
+        known = {"reason": WORKFLOW_REASONS, "outcome": OUTCOMES, "diagnostic": ["cancel_requested"],
+                 "limit": LIMITS + BUDGETS, "feature": WORKFLOW_FEATURES, "handoff": HANDOFF_STATES}
     for kind, counter in counts.items():
         print(f"-- {kind}")
         for name, number in counter.most_common():
@@ -264,17 +357,19 @@ def statistics(options):
 
 def count_entry(counts, entry, observed):
     counts["action"].update(key for key in ("call", "step", "text", "preflight", "approve", "deny", "timeout", "begin",
-                                            "receipt", "label", "cost", "kill", "close", "check") if key in entry)
+                                            "receipt", "label", "cost", "kill", "close", "check", "create", "offer",
+                                            "claim", "decline", "cancel", "expire") if key in entry)
+    counts["handoff"].update(observed.get("handoffs", {}).values())
     counts["outcome"].update([observed["outcome"]] if observed.get("outcome") else [])
     counts["diagnostic"].update(observed["diagnostics"])
-    counts["happening"].update(name for name in ("killed", "paused") if observed[name])
+    counts["happening"].update(name for name in ("killed", "paused", "cancel_requested") if observed.get(name))
     for seen in observed.get("members", []) + [observed]:
         if seen.get("expect"):
             verdict, _, reason = seen["expect"].partition(":")
             counts["verdict"][verdict] += 1
             counts["reason"].update([reason] if reason else [])
         counts["failure"].update(seen.get("failures", []))
-        counts["limit"].update([seen["detail"]] if seen.get("detail") in LIMITS else [])
+        counts["limit"].update([seen["detail"]] if seen.get("detail") in LIMITS + BUDGETS else [])
         counts["settles"].update([seen["settles"]] if seen.get("settles") else [])
         counts["happening"].update(["retried"] if seen.get("attempts_used", 0) > 1 else [])
         counts["happening"].update(["slept"] if seen.get("slept") else [])
@@ -304,6 +399,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--jobs", type=int, default=JOBS_MAX, help=f"how many at a time, {JOBS_MAX} at most")
     parser.add_argument("--show", type=int, default=3, help="how many differences to make small and print")
+    parser.add_argument("--workflows", action="store_true", help="of several sessions instead of one")
     parser.add_argument("--statistics", action="store_true", help="only say what the scenarios hold")
     options = parser.parse_args()
     if options.statistics:

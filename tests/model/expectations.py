@@ -3,7 +3,7 @@
 
 CALL_KEYS = ("expect", "failures", "detail", "settles", "request_approval", "attempts_used", "slept")
 STATE_KEYS = ("outcome", "diagnostics", "phase", "killed", "paused", "bindings", "forbidden", "session_labels",
-              "tools_visible", "counters", "decisions")
+              "tools_visible", "counters", "decisions", "cancel_requested", "handoffs")
 
 
 def without_expectations(entry):

@@ -109,11 +109,11 @@ SCHEMA_KEYWORDS = {"minimum": "gte", "maximum": "lte", "pattern": "regex", "enum
 OPEN_STATES = {"awaiting_approval", "pending", "executing", "unknown"}
 COUNTED_STATES = OPEN_STATES | {"committed", "failed"}
 # Verdicts that say nothing about the call itself: neither loop history nor breaker knows them.
-NEUTRAL_REASONS = {"session_paused", "batch_rejected"}
+NEUTRAL_REASONS = {"session_paused", "batch_rejected", "cancel_requested", "resource_busy"}
 ENVELOPE_CODES = ("envelope_reference_missing", "envelope_value_invalid", "envelope_violated")
 DETAILED = {"session_limit_exceeded", "aggregate_violated", "aggregate_value_invalid", "envelope_violated",
             "envelope_reference_missing", "envelope_value_invalid", "binding_unbound", "binding_mismatch",
-            "label_denied", "forbidden_in_state"}
+            "label_denied", "forbidden_in_state", "workflow_limit_exceeded"}
 
 
 @dataclass(eq=False)
@@ -353,6 +353,28 @@ class Model:
     def consecutive_errors(self):
         return self.consecutive("error", "success")
 
+    # -- what a session in a workflow has beside this (workflow_model.py); alone it has nothing of it ------------------
+
+    def check_1_cancel(self, _tool):
+        """Whether the session was asked to end, and this would be something new."""
+        return []
+
+    def check_9_budgets(self, _estimate, _without=None):
+        """What all sessions of the workflow may do together; a step that is judged again is left out."""
+        return []
+
+    def check_17_resources(self, _call):
+        """What other sessions do with the same thing."""
+        return []
+
+    def judges_totals_at_start(self, _call):
+        """Whether items 15 and 16 are judged at start_call also when the arguments are the proposed ones."""
+        return False
+
+    def queue_for_start(self, _call, _args):
+        """The last thing before a call runs: resource_busy when it must wait for its turn."""
+        return []
+
     # -- section 5, check by check: each gives its failures as (code, detail) ------------------------------------------
 
     def check_1_session_state(self, again):
@@ -431,9 +453,11 @@ class Model:
         return [("forbidden_in_state", min(by) if len(by) == 1 else None)] if by else []
 
     def check_9_limits(self, call, batch, again):
-        limit = (self.steps_limit(call.step if again else None) or self.cost_limit(call.step.estimate)
+        without = call.step if again else None
+        limit = (self.steps_limit(without) or self.cost_limit(call.step.estimate)
                  or self.calls_limit(batch.index(call) + 1, batch) or self.tool_limit(call.tool))
-        return [("session_limit_exceeded", limit)] if limit else []
+        own = [("session_limit_exceeded", limit)] if limit else []
+        return own + self.check_9_budgets(call.step.estimate, without)
 
     def steps_limit(self, without=None):
         most = self.limits().get("max_steps")
@@ -746,7 +770,8 @@ class Model:
 
     def judge(self, call, batch, again=False):
         """All failures of a call in the order of section 5; 9.1 says how far the list goes."""
-        failures = self.check_1_session_state(again) or self.check_2_arguments(call) or self.check_3_contract(call.tool)
+        failures = (self.check_1_session_state(again) or self.check_1_cancel(call.tool) or self.check_2_arguments(call)
+                    or self.check_3_contract(call.tool))
         if failures:
             return failures
         failures = self.check_4_labels(call.tool) + self.check_5_policy(call.tool)
@@ -765,6 +790,7 @@ class Model:
         failures += self.check_14_refs(call)
         failures += self.check_15_aggregates(call)
         failures += self.check_16_envelopes(call)
+        failures += self.check_17_resources(call)
         return failures
 
     # -- narrowing and the check before the model is asked -------------------------------------------------------------
@@ -796,6 +822,9 @@ class Model:
             limit = self.calls_limit(1)
         if limit:
             return [("session_limit_exceeded", limit)]
+        failures = self.check_9_budgets(preflight.get("estimate", 0))
+        if failures:
+            return failures
         for tool in self.tools_visible(request.get("tools")):
             entries = self.contracts[tool]["assertions"]["input_invariants"]
             failures = self.check_boundary(entries, request, "input_assertion_failed")
@@ -969,15 +998,24 @@ class Model:
             return failures
         failures = self.check_8_forbidden(call.tool, apart_from=call)
         if deep_equal(args, call.args):
-            return failures + self.check_execution_constraints(call.tool, args)
+            return failures + self.failures_of_unchanged(call)
         return self.failures_of_changed(call, args, failures)
+
+    def failures_of_unchanged(self, call):
+        state, call.state = call.state, "proposed"
+        failures = self.check_execution_constraints(call.tool, call.args)
+        if self.judges_totals_at_start(call):
+            failures += self.check_15_aggregates(call) + self.check_16_envelopes(call)
+        failures += self.check_17_resources(call)
+        call.state = state
+        return failures
 
     def failures_of_changed(self, call, args, failures):
         """Items 13 to 16 on what is really handed over, the call's own reservation left out (9.14)."""
         before, state = call.args, call.state
         call.args, call.state = args, "proposed"
         failures = (failures + self.check_13_arguments(call) + self.check_14_refs(call)
-                    + self.check_15_aggregates(call) + self.check_16_envelopes(call))
+                    + self.check_15_aggregates(call) + self.check_16_envelopes(call) + self.check_17_resources(call))
         # An approval is bound to the arguments that were shown; nobody was shown these.
         unseen = call.approval is not None or self.check_18_checkpoints(call) is not None
         call.args, call.state = before, state
@@ -996,6 +1034,9 @@ class Model:
         if failures and not self.shadow:
             call.state = "cancelled"
             return failures
+        busy = [] if self.shadow else self.queue_for_start(call, args)
+        if busy:
+            return busy  # it stays as it is, and may be started later
         call.args = args
         if call.state == "pending":
             call.state = "executing"
@@ -1174,7 +1215,8 @@ class Model:
             for other in group:
                 if not other.failures:
                     self.reject_with_batch(other)
-            self.happen("block")
+            if any(other.reason() not in NEUTRAL_REASONS for other in group):
+                self.happen("block")
             return
         self.happen("allow")
         self.go_ahead(group)
