@@ -27,6 +27,7 @@ std::vector<std::filesystem::path> scenarios() {
     const std::filesystem::path in = std::string(BATON_TESTS_DIR) + folder;
     if (!std::filesystem::exists(in)) continue;
     for (const auto& entry : std::filesystem::directory_iterator(in)) {
+      if (!entry.is_regular_file()) continue;
       const contract::SourceFile file = read_file(entry.path());
       if (file.text.find("\nrun:") != std::string::npos) out.push_back(entry.path());
     }

@@ -242,7 +242,7 @@ class EventsMaker:
     def choose_action(self):
         few = len(self.model.active()) < self.plenty
         waiting = any(handoff.state == "offered" for handoff in self.model.handoffs.values())
-        asked = 25 if any(session.paused() for session in self.model.sessions.values()) else 0
+        asked = 25 if any(session.paused() for session in self.model.sessions.values()) else 1
         if self.model.killed:
             waiting = few = True  # claims that come too late
         weights = {"call": 42, "step": 7, "text": 2, "preflight": 6, "begin": 15, "receipt": 13, "decide": asked,
@@ -343,11 +343,19 @@ class EventsMaker:
 
     def draw_decide(self):
         waiting = [session for session in self.model.sessions.values() if session.paused()]
-        session = self.rng.choice(waiting) if waiting else None
-        if session is None:
-            return None
+        if not waiting:
+            return self.late_decision()
+        session = self.rng.choice(waiting)
         what = self.rng.choice(["approve", "approve", "deny", "timeout"])
         return {what: True, "in": session.name, **(self.result() if what != "deny" and self.rng.random() < 0.5 else {})}
+
+    def late_decision(self):
+        closed = [(session.name, call.name) for session in self.model.sessions.values() for call in session.calls
+                  if call.approval and call.name and not call.approval_open]
+        if not closed:
+            return None
+        session, call = self.rng.choice(closed)
+        return {self.rng.choice(["approve", "deny", "timeout"]): call, "in": session}
 
     def draw_label(self):
         session = self.session()
@@ -402,6 +410,9 @@ class EventsMaker:
 
     def draw_close(self):
         parents = [session.name for session in self.model.active() if self.model.children(session)]
+        waiting = [session.parent for session in self.model.active() if session.paused() and session.parent]
+        if waiting and self.rng.random() < 0.5:
+            return {"close": self.rng.choice(waiting), "of": self.rng.choice(waiting)}  # a child waits for a person
         name = self.rng.choice(parents) if parents and self.rng.random() < 0.5 else self.session().name
         if self.is_early(name):
             return None
