@@ -25,7 +25,7 @@ EFFECTS = ["read", "write", "write", "admin", "financial", "destructive"]
 LABELS = ["secret", "frozen"]
 ENTRIES_MAX = 60
 # What a scenario is most about; nearly half of them are about nothing above all.
-THEMES = ["ends", "tokens", "writers", "asked", "waits", "", "", "", ""]
+THEMES = ["ends", "ends", "tokens", "writers", "asked", "waits", "", "", "", ""]
 # How much more often a theme draws an action.
 OFTEN = {"ends": {"close": 4, "kill": 4, "label": 5, "offer": 2, "claim": 3, "check": 2, "begin": 0.5},
          "tokens": {"begin": 2.5, "claim": 2, "close": 1.5, "kill": 1.5},
@@ -87,10 +87,14 @@ class WorkflowMaker:
             cancellation["workflow_kill"] = "operator_only"
         if self.rng.random() < 0.5:
             where = cancellation if self.rng.random() < 0.4 else workflow
-            where["parent_close_policy"] = {"default": self.rng.choice(POLICIES)}
+            where["parent_close_policy"] = {"default": self.policy()}
         if cancellation:
             workflow["cancellation"] = cancellation
         return workflow
+
+    def policy(self):
+        often = {"asked": "request_cancel", "ends": "terminate"}.get(self.theme)
+        return often if often and self.rng.random() < 0.4 else self.rng.choice(POLICIES)
 
     def handoffs(self):
         """Any role to any role, itself too; the first to the second always, so that most workflows have children."""
@@ -104,7 +108,7 @@ class WorkflowMaker:
             if self.rng.random() < 0.25:
                 edge["requires_artifacts"] = ["plan"]
             if self.rng.random() < 0.5:
-                edge["parent_close_policy"] = "request_cancel" if self.theme == "asked" else self.rng.choice(POLICIES)
+                edge["parent_close_policy"] = self.policy()
             edges.append(edge)
         return edges
 
