@@ -21,7 +21,6 @@ class NodeWorkflow : public workflow::Door {
 
   json::Value begin(const std::string& name, const std::string& role) override {
     // A node starts a workflow with its first session: there is no second start of the same one.
-    if (killed_) return NodeDoor::refused("workflow_killed");
     if (!id_.empty()) return NodeDoor::refused("workflow_root_exists");
     StartWorkflow asked;
     asked.workflow = opened_.plan->hash;
@@ -77,7 +76,6 @@ class NodeWorkflow : public workflow::Door {
     const auto who = sessions_.find(by_name);
     const Mutation caller = who == sessions_.end() ? as_operator() : in_session(by(), who->second->id());
     const auto answer = ask([&](Answered done) { node().kill_workflow(caller, asked, std::move(done)); });
-    if (outcome(answer) == "taken" && scope == workflow::Scope::Workflow) killed_ = true;
     return NodeDoor::told(answer);
   }
 
@@ -130,7 +128,6 @@ class NodeWorkflow : public workflow::Door {
   CasesFixture& fixture_;
   const workflow::ScenarioWorkflow& opened_;
   std::string id_;
-  bool killed_ = false;
   std::size_t turn_ = 0;
   std::map<std::string, std::string> handoffs_;
   std::map<std::string, std::unique_ptr<NodeDoor>> sessions_;

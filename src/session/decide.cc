@@ -281,15 +281,17 @@ std::vector<Resolved> resolved_of(const RulingVerdict& verdict) {
 
 namespace {
 
-// Nothing else is against it: is it the call's turn among those of the workflow that execute one at a time? What stood since it was
-// judged is looked at once more when it is.
+// Nothing else is against it: is it the call's turn among those of the workflow that execute one at a time? What stood when it was
+// judged may stand no more by the time it is, so it is looked at once more: who would be refused does not wait.
 void take_turn(Judge& judge, const SharedCall& call, bool judged_again, CallVerdict& verdict, StartVerdict& out) {
+  if (!verdict.failures.empty() || !judge.is_serial(verdict)) return;
+  if (!judged_again) {
+    judge.aggregates(verdict);
+    judge.envelopes(verdict);
+  }
   if (!verdict.failures.empty()) return;
   judge.serial(call, verdict);
   out.waits = !verdict.failures.empty();
-  if (out.waits || judged_again || !judge.is_serial(verdict)) return;
-  judge.aggregates(verdict);
-  judge.envelopes(verdict);
 }
 
 }  // namespace

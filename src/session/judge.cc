@@ -538,54 +538,49 @@ void Judge::envelope(std::span<const ToolRules::Stage> stages, CallVerdict& out)
 // --- 17: what the workflow shares ---------------------------------------------------------------------------------------------------------
 
 template <typename Each>
-void Judge::each_shared(contract::SharedMode mode, const CallVerdict& call, const Each& each) const {
+void Judge::each_shared(const CallVerdict& call, const Each& each) const {
+  if (step_.commons == nullptr) return;
   for (const ToolRules::Shared& one : tool_rules_.shared) {
-    const contract::SharedResource& resource = step_.commons->plan().shared[one.resource];
     const Fact& value = call.facts[one.fact];
-    if (resource.mode == mode && is_scalar(value) && !is_null(value))
-      each(resource, SharedKey{one.resource, value}, tool_rules_.paths[one.fact]);
+    if (!is_there(value) || is_null(value)) continue;  // it does not touch it
+    each(step_.commons->plan().shared[one.resource], SharedKey{one.resource, value}, tool_rules_.paths[one.fact]);
   }
 }
 
 void Judge::resources(CallVerdict& out) {
-  if (step_.commons == nullptr) return;
-  for (const ToolRules::Shared& one : tool_rules_.shared) {
-    const Fact& value = out.facts[one.fact];
-    const PathAt& at = tool_rules_.paths[one.fact];
-    if (is_there(value) && !is_null(value) && !is_scalar(value))
-      refuse(out, Code::resource_unresolved, &at, {{"path", at.text}},
-             step_.commons->plan().shared[one.resource].alias);
-  }
-  const std::string& own = step_.commons->session();
-  using contract::SharedMode;
-  each_shared(SharedMode::ExclusivePending, out, [&](const auto& resource, const SharedKey& key, const PathAt& at) {
+  each_shared(out, [&](const contract::SharedResource& resource, const SharedKey& key, const PathAt& at) {
+    if (!is_scalar(key.value)) return refuse(out, Code::resource_unresolved, &at, {{"path", at.text}}, resource.alias);
     const Hold hold = step_.commons->hold(key);
-    if (std::ranges::any_of(hold.open, [&](const SharedCall& call) { return call.session != own; }))
-      refuse(out, Code::resource_pending_elsewhere, &at, {{"alias", resource.alias}, {"value", key.value}},
-             resource.alias);
-  });
-  if (!contract::is_mutating(tool_.side_effect)) return;
-  each_shared(SharedMode::SingleWriter, out, [&](const auto& resource, const SharedKey& key, const PathAt& at) {
-    const Hold hold = step_.commons->hold(key);
-    if (hold.owner && hold.owner->session != own)
-      refuse(out, Code::resource_not_owner, &at, {{"alias", resource.alias}, {"value", key.value}}, resource.alias);
+    const std::string& own = step_.commons->session();
+    const auto held = [&](Code code) {
+      refuse(out, code, &at, {{"alias", resource.alias}, {"value", key.value}}, resource.alias);
+    };
+    switch (resource.mode) {
+      case contract::SharedMode::ExclusivePending:
+        if (std::ranges::any_of(hold.open, [&](const SharedCall& call) { return call.session != own; }))
+          held(Code::resource_pending_elsewhere);
+        return;
+      case contract::SharedMode::SingleWriter:
+        if (contract::is_mutating(tool_.side_effect) && hold.owner && hold.owner->session != own)
+          held(Code::resource_not_owner);
+        return;
+      case contract::SharedMode::SerialOnly: return;  // when it begins
+    }
   });
 }
 
 void Judge::serial(const SharedCall& call, CallVerdict& out) {
-  if (step_.commons == nullptr) return;
-  each_shared(contract::SharedMode::SerialOnly, out, [&](const auto& resource, const SharedKey& key, const PathAt& at) {
-    const Hold hold = step_.commons->hold(key);
-    if (hold.is_turn_of(call)) return;
+  each_shared(out, [&](const contract::SharedResource& resource, const SharedKey& key, const PathAt& at) {
+    if (resource.mode != contract::SharedMode::SerialOnly || step_.commons->hold(key).is_turn_of(call)) return;
     refuse(out, Code::resource_busy, &at, {{"alias", resource.alias}, {"value", key.value}}, resource.alias);
   });
 }
 
 bool Judge::is_serial(const CallVerdict& call) const {
   bool out = false;
-  if (step_.commons != nullptr)
-    each_shared(contract::SharedMode::SerialOnly, call,
-                [&](const auto&, const SharedKey&, const PathAt&) { out = true; });
+  each_shared(call, [&](const contract::SharedResource& resource, const SharedKey&, const PathAt&) {
+    out = out || resource.mode == contract::SharedMode::SerialOnly;
+  });
   return out;
 }
 

@@ -77,9 +77,9 @@ class Judge {
               std::string detail = {});
   bool is_set(const std::string& variable) const;  // of the session's environment
 
-  // The shared keys of the call that have this mode; what names none by a single value is refused.
+  // What the call names of shared resources, in their order.
   template <typename Each>
-  void each_shared(contract::SharedMode mode, const CallVerdict& call, const Each& each) const;
+  void each_shared(const CallVerdict& call, const Each& each) const;
 
   // Is the tool one that this session may not call? Then refusals of others do not name it.
   bool is_kept_away(ToolId tool) const;

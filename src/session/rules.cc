@@ -83,6 +83,9 @@ class Maker {
       const auto resource = std::ranges::find(plan_.resources, workflow_->shared[i].alias, &contract::Resource::name);
       if (resource != plan_.resources.end()) out.shared.push_back({i, fact(id, resource->at)});
     }
+    std::ranges::sort(out.shared, {}, [&](const ToolRules::Shared& one) -> const std::string& {
+      return workflow_->shared[one.resource].alias;
+    });
   }
 
   void look(ToolId id) {

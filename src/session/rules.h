@@ -48,7 +48,7 @@ struct ToolRules {
   struct Shared {  // a value that names a shared resource of the workflow
     std::uint32_t resource, fact;
   };
-  std::vector<Shared> shared;
+  std::vector<Shared> shared;               // by alias, which is the order of acquiring
   std::vector<std::uint32_t> binds;         // the fact of each bind, or kNone: from the output
   std::vector<contract::PathAt> looked_at;  // everything of the arguments that any rule of the tool looks at
   std::vector<contract::PathAt> request_paths,

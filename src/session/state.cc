@@ -118,7 +118,7 @@ json::Decimal reserved_cost(const State& state) {
   json::Decimal out;
   std::uint32_t counted = 0;  // calls of one step are neighbours
   for (const OpenCall& call : state.open) {
-    if (!call.estimate || call.state == CallState::Unknown || call.step == counted) continue;
+    if (!call.estimate || call.committed || call.state == CallState::Unknown || call.step == counted) continue;
     counted = call.step;
     out = out + *call.estimate;
   }

@@ -66,8 +66,8 @@ std::optional<Stage> next(Stage stage, Event event) {
 // --- may it? ----------------------------------------------------------------------------------------------------------------------------
 
 std::optional<Refusal> may_begin(const WorkflowPlan& plan, const Totals& totals) {
-  if (totals.killed) return refusal(Code::workflow_killed);
   if (totals.sessions > 0) return refusal(Code::workflow_root_exists);
+  if (totals.killed) return refusal(Code::workflow_killed);
   return no_more_sessions(plan, totals);
 }
 

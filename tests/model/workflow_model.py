@@ -4,7 +4,7 @@
 It plays the `events` body of a scenario (docs: scenarios): several sessions of session_model.py, the handoffs between
 them, what they may do together and what they share. Who holds or waits for a token, who waits, what is spent and what
 is open is worked out from the calls and handoffs whenever it is asked for; kept are only the order in which calls asked
-for a token, and who took or was handed what may have one writer.
+for a token, and who took what may have one writer.
 
     model = WorkflowModel(scenario)
     for entry in scenario["events"]:
@@ -61,11 +61,8 @@ Numbers of checks and sections are those of the contracts specification; H stand
 # Budgets
 # 20. Both session_limit_exceeded and workflow_limit_exceeded are in `failures` when both fail; of the two budgets only
 #     the first that fails, steps before cost, and its name is the `detail`.
-# 21. In flight is the step of a session between a pre-check that passed and its next response (a step, a call, a text);
-#     it reserves one step and the estimate of the pre-check against all other sessions, never against its own. Another
-#     pre-check that passes replaces it, one that is blocked leaves it, the end of the session ends it. A reported cost
-#     does not change it. No other reservation is made: a response counts as a step when it is proposed, its estimate is
-#     only judged.
+# 21. In flight is a step while one of its calls awaits, is pending or executes: so long its estimate is reserved. A
+#     response counts as a step when it is proposed. A pre-check reserves nothing: it is a question.
 # 22. Reserved cost counts as spent, in both conditions: total >= cap, total + estimate > cap.
 # 23. Only pre-checks and proposals are judged by budgets: a text is never refused, and approvals are judged again by
 #     them (the step itself left out), starting a call is not.
@@ -83,9 +80,7 @@ Numbers of checks and sections are those of the contracts specification; H stand
 #     others, so that a sole cancelled one gives ownership back as well. Taking it again begins anew.
 # 29. Ownership of an ended session lasts while one of its mutating calls on the key is unknown or still executing
 #     (closing leaves executing calls executing).
-# 30. A claim hands the child all that its parent owns, except keys on which the parent has a mutating call that is
-#     pending, executing or unknown. What was handed over is not given back by a failed call, nor to the parent at the
-#     child's end: then it is free.
+# 30. A claim hands nothing over by itself: the child cannot write what its parent owns.
 # 31. start_call judges item 17 again in these two modes, after items 13 to 16 and before approval_mismatch; a call that
 #     is started with other arguments leaves the key it had and takes the new one.
 # 32. serial_only: keys in sorted order; a call joins the queue of a key when it first asks for it, and the queue of the
@@ -106,8 +101,8 @@ from session_model import OPEN_STATES, Model, twin_of
 from values import ABSENT, canonical, exact, is_scalar, resolve
 
 WORKFLOW_ACTIONS = ("create", "offer", "claim", "decline", "cancel", "expire", "kill", "close")
-RESPONSES = ("call", "step", "text")
 UNRESOLVED = "unresolved"
+IN_FLIGHT = ("awaiting_approval", "pending", "executing")
 
 
 @dataclass(eq=False)
@@ -126,10 +121,10 @@ class Handoff:
 
 @dataclass(eq=False)
 class Ownership:
-    """Who may write, and the calls since it was taken; None when it was handed over and not taken."""
+    """Who may write, and the calls since it was taken."""
 
     session: str
-    calls: list = field(default_factory=list)  # numbers of calls in the session's list, or None
+    calls: list = field(default_factory=list)  # numbers of calls in the session's list
 
 
 class Session(Model):
@@ -207,10 +202,7 @@ class Session(Model):
     def play_preflight(self, entry):
         if self.cancel_requested and not self.check_1_session_state(again=False):
             self.diagnostics.append("cancel_requested")
-        observed = super().play_preflight(entry)
-        if observed["expect"] == "allow":
-            self.workflow.in_flight[self.name] = entry["preflight"].get("estimate", 0)
-        return observed
+        return super().play_preflight(entry)
 
     def observe_session(self, offered):
         return {**super().observe_session(offered), "cancel_requested": self.cancel_requested}
@@ -226,7 +218,6 @@ class WorkflowModel:
         self.sessions = {}
         self.handoffs = {}
         self.killed = False
-        self.in_flight = {}  # session -> estimate of the step that the model was asked for
         self.owners = {}  # (alias, value) -> Ownership
         self.queues = {}  # (alias, value) -> (session, number of call), in the order of their asking
         self.own_silent = []
@@ -239,7 +230,6 @@ class WorkflowModel:
             other.sessions[name] = session.copy()
             other.sessions[name].workflow = other
         other.handoffs = {name: twin_of(handoff) for name, handoff in self.handoffs.items()}
-        other.in_flight = dict(self.in_flight)
         other.owners = {key: Ownership(owner.session, copy.copy(owner.calls)) for key, owner in self.owners.items()}
         other.queues = {key: list(queue) for key, queue in self.queues.items()}
         other.own_silent = list(self.own_silent)
@@ -309,7 +299,6 @@ class WorkflowModel:
         child.labels += self.sessions[handoff.sender].labels
         self.sessions[session] = child
         handoff.state, handoff.child = "claimed", session
-        self.hand_over(handoff.sender, session)
         return ""
 
     def end_offer(self, name, state):
@@ -391,18 +380,22 @@ class WorkflowModel:
 
     # -- budgets (item 9) ----------------------------------------------------------------------------------------------
 
-    def check_budgets(self, session, estimate, without):
-        others = [reserved for name, reserved in self.in_flight.items()
-                  if name != session.name and not self.sessions[name].ended()]
-        steps = sum(other.total_steps(without) for other in self.sessions.values()) + len(others)
+    def check_budgets(self, _session, estimate, without):
+        steps = sum(other.total_steps(without) for other in self.sessions.values())
         if self.limit("max_total_steps") is not None and steps >= self.limit("max_total_steps"):
             return [("workflow_limit_exceeded", "max_total_steps")]
         cap = self.limit("max_total_cost")
         if cap is None:
             return []
-        spent = sum((other.spent() for other in self.sessions.values()), exact(0)) + sum(map(exact, others))
+        spent = sum((other.spent() for other in self.sessions.values()), exact(0)) + self.reserved(without)
         over = spent >= exact(cap) or spent + exact(estimate) > exact(cap)
         return [("workflow_limit_exceeded", "max_total_cost")] if over else []
+
+    def reserved(self, without):
+        under_way = {id(call.step): call.step for session in self.sessions.values() for call in session.calls
+                     if call.state in IN_FLIGHT and call.step is not without
+                     and session.step_counts(call.step)}
+        return sum((exact(step.estimate) for step in under_way.values()), exact(0))
 
     # -- shared resources (item 17) ------------------------------------------------------------------------------------
 
@@ -436,7 +429,7 @@ class WorkflowModel:
         for key in session.keys("single_writer", call.args):
             owner = self.owners.setdefault(key, Ownership(session.name))
             number = session.calls.index(call)
-            if owner.session == session.name and owner.calls is not None and number not in owner.calls:
+            if owner.session == session.name and number not in owner.calls:
                 owner.calls.append(number)
 
     def give_back(self):
@@ -448,18 +441,8 @@ class WorkflowModel:
         mutations = [call for call in session.calls_on("single_writer", key) if session.mutates(call)]
         if session.ended():
             return any(call.state in ("executing", "unknown") for call in mutations)
-        if owner.calls is None:
-            return True
         since = [call for call in mutations if session.calls.index(call) in owner.calls and call.state != "cancelled"]
         return len(since) > 1 or (len(since) == 1 and since[0].state != "failed")
-
-    def hand_over(self, parent, child):
-        for key, owner in self.owners.items():
-            session = self.sessions[owner.session]
-            unsettled = [call for call in session.calls_on("single_writer", key)
-                         if session.mutates(call) and call.state in ("pending", "executing", "unknown")]
-            if owner.session == parent and not unsettled:
-                self.owners[key] = Ownership(child, None)
 
     def queue_for_start(self, session, call, args):
         asking = (session.name, session.calls.index(call))
@@ -476,7 +459,8 @@ class WorkflowModel:
         """Whether a call in a queue still wants or has the token."""
         session = self.sessions[place[0]]
         call = session.calls[place[1]]
-        return not session.ended() and (call.state in ("pending", "executing") or call.receipt_due)
+        return not session.ended() and (
+            call.state in ("pending", "executing") or (call.receipt_due and call.state == "committed"))
 
     # -- entries -------------------------------------------------------------------------------------------------------
 
@@ -496,10 +480,7 @@ class WorkflowModel:
         return observed
 
     def play_in_session(self, entry):
-        observed = self.sessions[entry["in"]].play(entry)
-        if any(name in entry for name in RESPONSES):
-            self.in_flight.pop(entry["in"], None)
-        return observed
+        return self.sessions[entry["in"]].play(entry)
 
     def play_create(self, entry):
         return self.create(entry["create"], entry["role"])
