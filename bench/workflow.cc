@@ -54,7 +54,7 @@ class Many final : public session::Commons {
  public:
   Many(std::shared_ptr<const contract::WorkflowPlan> plan, std::size_t sessions) : plan_(std::move(plan)) {
     for (std::size_t i = 0; i < sessions; ++i)
-      holds_[{0, "\"file-" + std::to_string(i) + "\""}].owner = {"session-" + std::to_string(i), {}, true};
+      holds_[{0, "\"file-" + std::to_string(i) + "\""}].owner = {"session-" + std::to_string(i), {}, 0, true};
   }
   const contract::WorkflowPlan& plan() const override { return *plan_; }
   const std::string& session() const override { return own_; }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "contract/scenario.h"
 #include "runtime/work_events.h"
 #include "store/faulty/faulty_store.h"
 #include "store/tables.h"
@@ -127,10 +128,42 @@ class Attempt {
     return ask([&](Answered done) { cases->hand_off(once(alice()), session, text, std::move(done)); });
   }
 
+  void activate_workflow() {
+    const contract::SourceFile file{
+        "a.yaml",
+        "scenario: a\nworkflow:\n  roles: [{name: hand, session_contract: hand.yaml}]\n"
+        "  handoffs: [{from: hand, to: hand}]\n  shared_resources: [{alias: thing, mode: single_writer}]\n"
+        "  cancellation: {subtree_kill: true}\n"
+        "packs:\n  hand: {session: {risk_defaults: {write: allow}, resources: {thing: {type: t, extract_from: {path: "
+        "$.k}}}}, contracts: [{tool: edit, side_effect: write}]}\nevents: []\n"};
+    const auto compiled = contract::compile_scenario(file, "");
+    CHECK(compiled.workflow != nullptr);
+    ask([&](Answered done) {
+      cases->activate_workflow(as_operator(), *compiled.source.workflow, "", std::move(done));
+    });
+  }
+  void start_workflow() {
+    activate_workflow();
+    const auto started =
+        ask([&](Answered done) { cases->start_workflow(as_operator(), {"scenario", "", {}}, std::move(done)); });
+    root = session = text_at(started, "/session/id");
+    workflow = text_at(started, "/workflow/id");
+  }
+  // By the newest session.
+  void offer() {
+    OfferRequest asked;
+    asked.to = "hand";
+    asked.artifacts.set("task", "do it");
+    handoff = text_at(
+        ask([&](Answered done) { cases->offer(in_session(alice(), session), session, asked, std::move(done)); }),
+        "/handoff/id");
+  }
+
   FixedClock clock{{1'800'000'000'000'000'000}};
   workspace::Config config;
   std::unique_ptr<UseCases> cases;
   std::string session, agent, token_id;
+  std::string workflow, root, handoff;
 
  private:
   TemporaryFolder keys_;
@@ -331,6 +364,46 @@ std::vector<Case> all_cases() {
          run.clock.advance(48 * 3600 * kNanosecondsPerSecond);
        },
        [](Attempt& run) { return ask([&](Answered done) { run.cases->sweep(10, std::move(done)); }); }},
+      {"start_of_a_workflow", [](Attempt& run) { run.activate_workflow(); },
+       [](Attempt& run) {
+         return ask([&](Answered done) {
+           run.cases->start_workflow(Attempt::once(as_operator()), {"scenario", "", {}}, std::move(done));
+         });
+       }},
+      {"claim_of_a_handoff",
+       [](Attempt& run) {
+         run.start_workflow();
+         run.offer();
+       },
+       [](Attempt& run) {
+         return ask([&](Answered done) {
+           run.cases->claim_handoff(Attempt::once(Attempt::alice()), {run.handoff, {}}, std::move(done));
+         });
+       }},
+      // What ends: a session with a call under way, its offer, its handoff, and its child with it.
+      {"kill_of_a_subtree",
+       [](Attempt& run) {
+         run.start_workflow();
+         for (int i = 0; i < 2; ++i) {
+           run.offer();
+           run.session = text_at(ask([&](Answered done) {
+                                   run.cases->claim_handoff(Attempt::alice(), {run.handoff, {}}, std::move(done));
+                                 }),
+                                 "/session/id");
+         }
+         run.offer();
+         ask([&](Answered done) {
+           run.cases->govern_call(in_session(Attempt::alice(), run.session), run.session,
+                                  R"({"start":true,"calls":[{"call_id":"c","tool":"edit","arguments":{"k":1}}]})",
+                                  std::move(done));
+         });
+       },
+       [](Attempt& run) {
+         return ask([&](Answered done) {
+           run.cases->kill_workflow(Attempt::once(as_operator()),
+                                    {run.workflow, run.root, workflow::Scope::Subtree, {}}, std::move(done));
+         });
+       }},
   };
 }
 

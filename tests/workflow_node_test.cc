@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "runtime/waiting_starts.h"
 #include "workflow_node_door.h"
 
 namespace baton::runtime {
@@ -56,6 +57,283 @@ TEST_P(Workflows, scenarios_are_decided_as_by_the_rules_alone) {
                                 << "\n  got: " << entry.got;
   }
   fixture_.expect_whole();
+}
+
+// --- what only a node has ---------------------------------------------------------------------------------------------------------------
+
+// A workflow of an orchestrator and hands under it, who share things.
+class Family : public ::testing::TestWithParam<store::Backend> {
+ protected:
+  Family() : fixture_(GetParam()) {}
+
+  void begin(const std::string& more, const std::string& mode = "serial_only") {
+    const contract::SourceFile file{
+        "a.yaml",
+        "scenario: a\nworkflow:\n  roles: [{name: boss, session_contract: boss.yaml}, {name: hand, session_contract: "
+        "hand.yaml}]\n"
+        "  handoffs: [{from: boss, to: hand, requires_artifacts: [task]}, {from: hand, to: hand}]\n"
+        "  shared_resources: [{alias: thing, mode: " +
+            mode + "}]\n" + more +
+            "packs:\n  boss: {contracts: [{tool: look}]}\n"
+            "  hand: {session: {risk_defaults: {write: allow}, resources: {thing: {type: t, extract_from: {path: "
+            "$.k}}}}, contracts: [{tool: edit, side_effect: write}]}\nevents: []\n"};
+    const contract::CompiledScenario compiled = contract::compile_scenario(file, "");
+    ASSERT_TRUE(compiled.workflow) << (compiled.findings.empty() ? "" : compiled.findings[0].diagnostic.message);
+    const auto active = ask([&](Answered done) {
+      fixture_.cases().activate_workflow(as_operator(), *compiled.source.workflow, "", std::move(done));
+    });
+    ASSERT_EQ(outcome(active), "taken");
+    const auto started = ask(
+        [&](Answered done) { fixture_.cases().start_workflow(as_operator(), {"scenario", "", {}}, std::move(done)); });
+    ASSERT_EQ(outcome(started), "taken");
+    boss_ = text_at(started, "/session/id");
+    workflow_ = text_at(started, "/workflow/id");
+  }
+
+  Result<Answer> offer(const std::string& from, std::string_view artifacts, std::int64_t expires = 0) {
+    OfferRequest asked{"hand", json::Value::copy(json::parse_owned(std::string(artifacts))->root()), expires};
+    return ask(
+        [&](Answered done) { fixture_.cases().offer(in_session(as("alice"), from), from, asked, std::move(done)); });
+  }
+  Result<Answer> claim(const std::string& handoff) {
+    return ask([&](Answered done) { fixture_.cases().claim_handoff(as("alice"), {handoff, {}}, std::move(done)); });
+  }
+  std::string hand_of(const std::string& from) {
+    const auto offered = offer(from, R"({"task":"do it"})");
+    EXPECT_EQ(outcome(offered), "taken");
+    const auto claimed = claim(text_at(offered, "/handoff/id"));
+    EXPECT_EQ(outcome(claimed), "taken");
+    return text_at(claimed, "/session/id");
+  }
+  std::string kill(const Mutation& by, workflow::Scope scope, const std::string& session) {
+    return outcome(ask(
+        [&](Answered done) { fixture_.cases().kill_workflow(by, {workflow_, session, scope, {}}, std::move(done)); }));
+  }
+  static Mutation by(const std::string& session) { return in_session(as("alice"), session); }
+  std::string propose(const std::string& session, const std::string& call) {
+    return text_at(
+        ask([&](Answered done) {
+          fixture_.cases().govern_call(
+              by(session), session,
+              R"({"calls":[{"call_id":")" + call + R"(","tool":"edit","arguments":{"k":1,"by":")" + call + R"("}}]})",
+              std::move(done));
+        }),
+        "/calls/0/verdict");
+  }
+  Result<Answer> start(const std::string& session, const std::string& call) {
+    return ask([&](Answered done) {
+      fixture_.cases().start_call(by(session), session, R"({"call_id":")" + call + "\"}", std::move(done));
+    });
+  }
+  Result<Answer> settle(const std::string& session, const std::string& call) {
+    return ask([&](Answered done) {
+      fixture_.cases().settle_call(by(session), session, R"({"call_id":")" + call + R"(","result":"ok","output":{}})",
+                                   std::move(done));
+    });
+  }
+  std::string standing_of(const std::string& session) {
+    const auto shown = fixture_.cases().show_session(session);
+    return shown && *shown ? text_at(**shown, "/governed/standing") : "none";
+  }
+  json::Value shown() { return *(*fixture_.cases().show_workflow(workflow_))->find("workflow"); }
+
+  CasesFixture fixture_;
+  std::string boss_, workflow_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Family, ::testing::ValuesIn(store::backends()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Family, who_waits_for_its_turn_is_woken_and_records_nothing_meanwhile) {
+  begin("");
+  const std::string x = hand_of(boss_), y = hand_of(boss_);
+  EXPECT_EQ(propose(x, "x1"), "allow");
+  EXPECT_EQ(propose(y, "y1"), "allow");
+  EXPECT_EQ(text_at(start(x, "x1"), "/verdict"), "allow");
+  WaitingStarts waiting(fixture_.cases());
+  const auto wait_for = [&](std::chrono::milliseconds longest, std::promise<Result<Answer>>& told) {
+    return waiting.add(by(y), y, R"({"call_id":"y1"})", longest,
+                       [&](Result<Answer> answer) { told.set_value(std::move(answer)); });
+  };
+  const auto wake = [&](const std::string& stream) {
+    waiting.see(std::make_shared<const std::vector<FedEntry>>(
+        std::vector<FedEntry>{{1, stream, "session.call_settled", "alice", "agent", "{}", 0}}));
+  };
+  // Its time is over, or nobody wants the answer any more: it is told that it is busy, as at first.
+  std::promise<Result<Answer>> late, gone, served, stopped;
+  wait_for(std::chrono::milliseconds(20), late);
+  EXPECT_EQ(text_at(late.get_future().get(), "/reason"), "resource_busy");
+  const auto cancel = wait_for(std::chrono::seconds(60), gone);
+  while (waiting.waiting() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  cancel();
+  EXPECT_EQ(text_at(gone.get_future().get(), "/reason"), "resource_busy");
+  // Woken when it is not its turn, it looks and goes on waiting.
+  wait_for(std::chrono::seconds(60), served);
+  while (waiting.waiting() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::size_t started = fixture_.count_entries("session.call_started");
+  for (int i = 0; i < 5; ++i) wake("session/" + x);
+  EXPECT_EQ(text_at(settle(x, "x1"), "/state"), "committed");
+  wake("session/" + x);
+  EXPECT_EQ(text_at(served.get_future().get(), "/verdict"), "allow");
+  EXPECT_EQ(fixture_.count_entries("session.call_started"), started + 1);
+  // Whoever waits when the node stops is told.
+  EXPECT_EQ(propose(x, "x2"), "allow");
+  waiting.add(by(x), x, R"({"call_id":"x2"})", std::chrono::seconds(60),
+              [&](Result<Answer> answer) { stopped.set_value(std::move(answer)); });
+  while (waiting.waiting() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  waiting.stop();
+  EXPECT_EQ(text_at(stopped.get_future().get(), "/reason"), "resource_busy");
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, artifacts_are_read_by_whom_they_were_handed_to) {
+  begin("");
+  const std::string secret = "ghp_" + std::string("abcdefghijklmnopqrstuvwxyz") + "0123456789";
+  EXPECT_EQ(outcome(offer(boss_, R"({"task":null})")), "handoff_artifact_missing");
+  EXPECT_EQ(outcome(offer(boss_, R"({"task":")" + secret + "\"}")), "LEDGER_SECRET");
+  const auto offered = offer(boss_, R"({"task":"read the plan","plan":{"steps":[1,2]},"none":null})");
+  ASSERT_EQ(outcome(offered), "taken");
+  const std::string child = text_at(claim(text_at(offered, "/handoff/id")), "/session/id");
+  const std::string other = hand_of(boss_);
+  const auto read = [&](const std::string& who, const std::string& session, const std::string& name) {
+    return fixture_.cases().artifacts(by(who).caller, session, name);
+  };
+  EXPECT_EQ(text_at(read(child, child, ""), "/artifacts/0/name"), "task");
+  EXPECT_EQ(text_at(read(child, child, ""), "/artifacts/1/type"), "application/json");
+  EXPECT_EQ(text_at(read(child, child, ""), "/artifacts/2"), "(nothing)");
+  EXPECT_EQ(text_at(read(child, child, "task"), "/artifact/content"), "read the plan");
+  EXPECT_EQ(text_at(read(child, child, "plan"), "/artifact/content/steps"), "[1,2]");
+  EXPECT_EQ(outcome(read(child, child, "none")), "ARTIFACT_UNKNOWN");
+  EXPECT_EQ(outcome(read(other, child, "task")), "SESSION_NOT_YOURS");
+  EXPECT_EQ(outcome(read(other, other, "plan")), "ARTIFACT_UNKNOWN");
+  EXPECT_EQ(outcome(read(boss_, "nobody", "task")), "SESSION_WORKFLOW");
+  fixture_.for_entries(
+      [&](const store::EntryRow& row) { EXPECT_EQ(row.payload.find(secret), std::string_view::npos) << row.sequence; });
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, an_agent_ends_what_is_below_it_and_an_operator_anything) {
+  begin("  cancellation: {subtree_kill: true, workflow_kill: operator_only}\n");
+  const std::string x = hand_of(boss_), y = hand_of(boss_), below = hand_of(x);
+  EXPECT_EQ(kill(by(x), workflow::Scope::Session, y), "kill_not_permitted");
+  EXPECT_EQ(kill(by(x), workflow::Scope::Subtree, boss_), "kill_not_permitted");
+  EXPECT_EQ(kill(as("alice"), workflow::Scope::Session, x), "kill_not_permitted");
+  EXPECT_EQ(kill(by(boss_), workflow::Scope::Workflow, ""), "kill_not_permitted");
+  EXPECT_EQ(kill(as_operator(), workflow::Scope::Session, "ses_none"), "SESSION_UNKNOWN");
+  EXPECT_EQ(standing_of(y), "open");
+  EXPECT_EQ(kill(by(boss_), workflow::Scope::Subtree, x), "taken");
+  EXPECT_EQ(standing_of(x), "killed");
+  EXPECT_EQ(standing_of(below), "killed");
+  EXPECT_EQ(kill(by(boss_), workflow::Scope::Subtree, x), "taken") << "it is done already";
+  EXPECT_EQ(kill(as_operator(), workflow::Scope::Workflow, ""), "taken");
+  EXPECT_EQ(standing_of(boss_), "killed");
+  EXPECT_EQ(standing_of(y), "killed");
+  EXPECT_EQ(text_at(shown(), "/standing"), "killed");
+  EXPECT_EQ(text_at(shown(), "/active"), "0");
+  EXPECT_EQ(text_at(shown(), "/open_handoffs"), "0");
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, a_session_that_holds_a_lease_can_be_one_and_its_item_is_blocked_when_it_is_killed) {
+  begin("  cancellation: {subtree_kill: true}\n");
+  const std::string item = fixture_.create_in(work::Phase::Implementation);
+  const auto leased = fixture_.claim(as("alice"), item);
+  ASSERT_EQ(outcome(leased), "taken");
+  const auto offered = offer(boss_, R"({"task":"do it"})");
+  ClaimHandoff asked{text_at(offered, "/handoff/id"), {}};
+  asked.session.session_id = text_at(leased, "/session/id");
+  const auto claimed = ask([&](Answered done) { fixture_.cases().claim_handoff(as("alice"), asked, std::move(done)); });
+  ASSERT_EQ(outcome(claimed), "taken");
+  EXPECT_EQ(text_at(claimed, "/session/id"), text_at(leased, "/session/id"));
+  EXPECT_EQ(kill(as_operator(), workflow::Scope::Subtree, boss_), "taken");
+  EXPECT_EQ(fixture_.phase_of(item), "BLOCKED");
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, the_end_of_a_lease_frees_what_its_session_held) {
+  if (!fixture_.has_our_clock()) GTEST_SKIP() << "a server's clock cannot be turned";
+  begin("", "single_writer");
+  const std::string item = fixture_.create_in(work::Phase::Implementation);
+  const auto leased = fixture_.claim(as("alice"), item);
+  ClaimHandoff asked{text_at(offer(boss_, R"({"task":"do it"})"), "/handoff/id"), {}};
+  asked.session.session_id = text_at(leased, "/session/id");
+  ASSERT_EQ(outcome(ask([&](Answered done) { fixture_.cases().claim_handoff(as("alice"), asked, std::move(done)); })),
+            "taken");
+  const std::string x = asked.session.session_id, y = hand_of(boss_);
+  EXPECT_EQ(propose(x, "x1"), "allow");
+  EXPECT_EQ(propose(y, "y1"), "block") << "x writes it";
+  EXPECT_EQ(text_at(start(x, "x1"), "/verdict"), "allow");
+  fixture_.clock_.advance(3600 * kNanosecondsPerSecond);
+  EXPECT_EQ(outcome(fixture_.sweep()), "taken");
+  EXPECT_EQ(standing_of(x), "killed");
+  EXPECT_EQ(propose(y, "y2"), "block") << "nobody knows whether x writes it";
+  ASSERT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().settle_call(as_operator(), x, R"({"call_id":"x1","result":"error"})", std::move(done));
+            })),
+            "taken");
+  EXPECT_EQ(propose(y, "y3"), "allow");
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, an_offer_that_nobody_claims_in_time_is_over) {
+  if (!fixture_.has_our_clock()) GTEST_SKIP() << "a server's clock cannot be turned";
+  begin("  workflow_limits: {max_open_handoffs: 1}\n");
+  const auto offered = offer(boss_, R"({"task":"do it"})", 60);
+  EXPECT_EQ(outcome(offer(boss_, R"({"task":"do it"})")), "workflow_limit_exceeded");
+  fixture_.clock_.advance(61 * kNanosecondsPerSecond);
+  EXPECT_EQ(outcome(claim(text_at(offered, "/handoff/id"))), "handoff_not_open") << "also before anybody swept";
+  EXPECT_EQ(outcome(fixture_.sweep()), "taken");
+  EXPECT_EQ(text_at(shown(), "/handoffs/0/stage"), "expired");
+  EXPECT_EQ(outcome(offer(boss_, R"({"task":"do it"})")), "taken");
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, what_was_spent_counts_however_late_it_is_told) {
+  begin("  workflow_limits: {max_total_cost: 1}\n");
+  const std::string x = hand_of(boss_), y = hand_of(boss_);
+  ASSERT_EQ(outcome(ask([&](Answered done) { fixture_.cases().close_session(by(x), x, std::move(done)); })), "taken");
+  const auto told = ask([&](Answered done) {
+    fixture_.cases().report_cost(by(x), x, json::Decimal::from_number("1.5"), std::move(done));
+  });
+  EXPECT_EQ(outcome(told), "taken");
+  EXPECT_EQ(propose(y, "y1"), "block");
+  EXPECT_EQ(text_at(shown(), "/cost"), "1.5");
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, a_forged_claim_is_found) {
+  begin("  workflow_limits: {max_active_sessions: 2}\n");
+  hand_of(boss_);
+  const auto offered = offer(boss_, R"({"task":"do it"})");
+  EXPECT_EQ(outcome(claim(text_at(offered, "/handoff/id"))), "workflow_limit_exceeded");
+  fixture_.expect_whole();
+  std::string opening;
+  fixture_.for_entries([&](const store::EntryRow& row) {
+    if (row.type == "session.opened") opening = row.payload;
+  });
+  const auto forged = fixture_.ledger_->writer().run([&](Unit& unit) -> Result<void> {
+    json::Value payload = json::Value::copy(json::parse_owned(opening)->root());
+    payload.set("session_id", "ses_forged");
+    payload.set("handoff_id", text_at(offered, "/handoff/id"));
+    Happening opened{"session/ses_forged", "session.opened", {"alice", ledger::ActorKind::Agent}};
+    opened.payload = std::move(payload);
+    opened.exempt = {"/session_id", "/handoff_id", "/workflow_id", "/parent", "/pack", "/agent_id"};
+    if (auto done = unit.append(opened); !done) return done;
+    Happening claimed{"workflow/" + workflow_, "workflow.claimed", {"alice", ledger::ActorKind::Agent}};
+    claimed.payload.set("workflow_id", workflow_);
+    claimed.payload.set("handoff_id", text_at(offered, "/handoff/id"));
+    claimed.payload.set("session_id", "ses_forged");
+    claimed.payload.set("at", "2027-01-15T08:00:00Z");
+    claimed.exempt = {"/workflow_id", "/handoff_id"};
+    return unit.append(claimed);
+  });
+  ASSERT_TRUE(forged) << forged.error().text();
+  const auto scratch = store::make_memory_store(fixture_.clock_);
+  const auto rebuilt = rebuild_and_compare(fixture_.store(), *scratch);
+  ASSERT_TRUE(rebuilt) << rebuilt.error().text();
+  ASSERT_TRUE(rebuilt->difference);
+  EXPECT_NE(rebuilt->difference->message.find("workflow_limit_exceeded"), std::string::npos)
+      << rebuilt->difference->message;
 }
 
 // --- many at once -----------------------------------------------------------------------------------------------------------------------

@@ -188,6 +188,7 @@ Row row_of(const std::string& workflow_id, const session::SharedKey& key, const 
   if (!hold.open.empty()) out.set("open", value_of(hold.open));
   if (hold.owner) {
     out.set("calls", texts_value(hold.owner->calls));
+    if (hold.owner->failed > 0) out.set("failed", hold.owner->failed);
     if (hold.owner->for_good) out.set("for_good", true);
   }
   if (!hold.writing.empty()) out.set("writing", value_of(hold.writing));
@@ -203,7 +204,10 @@ Result<session::Hold> read_hold(const Row& row) {
   const json::Node root = document->root();
   session::Hold out;
   if (!text_at(row, 3).empty()) {
-    out.owner = session::Hold::Owner{text_at(row, 3), {}, root["for_good"].is_true()};
+    out.owner = session::Hold::Owner{text_at(row, 3), {}, 0, root["for_good"].is_true()};
+    std::int64_t failed = 0;
+    if (root["failed"] && !read_number(root, "failed", failed)) return unreadable("workflow_holds", row);
+    out.owner->failed = static_cast<std::uint32_t>(failed);
     if (!read_texts(root, "calls", out.owner->calls)) return unreadable("workflow_holds", row);
   }
   if (root["token"] && !(out.token = read_call(root["token"]))) return unreadable("workflow_holds", row);

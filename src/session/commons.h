@@ -34,7 +34,8 @@ struct Hold {
   struct Owner {  // single_writer
     std::string session;
     std::vector<std::string> calls;  // its mutating calls that are not over
-    bool for_good = false;  // one of them has been done, or failed beside another: a failure gives it back no more
+    std::uint32_t failed = 0;        // how many of them have
+    bool for_good = false;           // one of them was done
     bool operator==(const Owner&) const = default;
   };
   std::optional<Owner> owner;

@@ -110,11 +110,11 @@ class StepJudge {
     if (!call.arguments.root()) return false;
     const std::string digest =
         call.digest.empty() ? digest_of(call.arguments.root()).value_or("") : std::string(call.digest);
+    out.digest = digest;  // what was compared is recorded, so that it can be compared again
     for (const OpenCall& open : state_.open) {
       if (open.state != CallState::Awaiting || open.tool != out.tool || open.digest != digest) continue;
       out.verdict = Verdict::Checkpoint;
       out.joins = open.id;
-      out.digest = digest;
       if (open.asks) out.asked = Judge(rules_, state_, out.tool, step_, hiding_).checkpoints(call.arguments);
       return true;
     }

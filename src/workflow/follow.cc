@@ -57,15 +57,15 @@ void exclusive_pending(Hold& hold, const Change& change) {
 void single_writer(Hold& hold, const Change& change) {
   const Touch* any = change.is != nullptr ? change.is : change.was;
   if (!any->mutating) return;
-  if (goes_ahead(change.is) && !goes_ahead(change.was) && !hold.owner) hold.owner = {change.call.session, {}, false};
+  if (goes_ahead(change.is) && !goes_ahead(change.was) && !hold.owner) hold.owner = {change.call.session, {}, 0, false};
   set_member(hold.writing, change.call, is_under_way(change.is));
   if (!hold.owner || hold.owner->session != change.call.session) return;
   std::vector<std::string>& calls = hold.owner->calls;
   if (goes_ahead(change.is) && !goes_ahead(change.was)) calls.push_back(change.call.call);
   if (change.is != nullptr || std::erase(calls, change.call.call) == 0) return;
-  if (change.gone == Change::Committed || (change.gone == Change::Failed && !calls.empty()))
-    hold.owner->for_good = true;
-  if (calls.empty() && !hold.owner->for_good) hold.owner.reset();
+  if (change.gone == Change::Committed) hold.owner->for_good = true;
+  if (change.gone == Change::Failed) ++hold.owner->failed;
+  if (calls.empty() && hold.owner->failed <= 1 && !hold.owner->for_good) hold.owner.reset();
 }
 
 // One call executes at a time; those that were told to wait have their turns in order.

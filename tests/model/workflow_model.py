@@ -448,19 +448,21 @@ class WorkflowModel:
         asking = (session.name, session.calls.index(call))
         for key in session.keys("serial_only", args):
             queue = self.queues.setdefault(key, [])
-            queue[:] = [place for place in queue if self.is_waiting(place)]
+            queue[:] = [place for place in queue if self.is_waiting(place, key)]
             if asking not in queue:
                 queue.append(asking)
             if queue[0] != asking:
                 return [("resource_busy", "")]
         return []
 
-    def is_waiting(self, place):
-        """Whether a call in a queue still wants or has the token."""
+    def is_waiting(self, place, key):
+        """Whether a call in a queue still wants or has the token: not when it began with another value."""
         session = self.sessions[place[0]]
         call = session.calls[place[1]]
-        return not session.ended() and (
-            call.state in ("pending", "executing") or (call.receipt_due and call.state == "committed"))
+        wants = call.state == "pending" or (
+            (call.state == "executing" or (call.receipt_due and call.state == "committed"))
+            and key in session.keys("serial_only", call.args))
+        return not session.ended() and wants
 
     # -- entries -------------------------------------------------------------------------------------------------------
 

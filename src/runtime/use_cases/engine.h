@@ -119,9 +119,11 @@ class Act {
     std::optional<work::Session> leased;  // with the item, when it is bound to one
     std::optional<work::Item> item;
     bool lease_stale = false;
+    bool opened_by_operator = false;  // for an agent, which has its token
     std::shared_ptr<WorkflowView> workflow;  // what it shares with others; null: nothing
   };
-  Result<std::optional<Governed>> governed(const std::string& session_id);
+  enum class By { Caller, Node };  // the node itself may act for any, in what follows from what somebody may do
+  Result<std::optional<Governed>> governed(const std::string& session_id, By by = By::Caller);
   // Ends it, where it is one and is open: what waited is cancelled. `leased_too`: and what it holds of an item.
   Result<void> end_governed(const std::string& session_id, session::Standing to, std::string_view because);
   // A session of a workflow has ended, by an entry that is recorded: what hangs on it follows.

@@ -109,7 +109,7 @@ Result<void> request_approval(Act& act, Approval& approval) {
 
 // --- finding it -------------------------------------------------------------------------------------------------------------------
 
-Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id) {
+Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id, By by) {
   Result<std::optional<work::Session>> found;
   if (work::is_work_id(session_id)) found = session(session_id);
   if (!found) return tl::make_unexpected(found.error());
@@ -118,8 +118,10 @@ Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id
   const bool by_token = !who.session_id.empty();
   const bool stands_above = who.actor.kind == work::ActorKind::Operator || who.actor.kind == work::ActorKind::Node;
   const bool own = by_token ? who.session_id == session_id : stands_above || who.actor.id == (*found)->actor_id;
-  if (!own) return refuse(report(Code::SESSION_NOT_YOURS, {}, {{"session", session_id}})), std::nullopt;
+  if (!own && by == By::Caller)
+    return refuse(report(Code::SESSION_NOT_YOURS, {}, {{"session", session_id}})), std::nullopt;
   Governed out;
+  out.opened_by_operator = (*found)->actor_kind == work::ActorKind::Operator;
   if (!(*found)->work_id.empty()) {
     auto there = item((*found)->work_id);
     if (!there) return tl::make_unexpected(there.error());
@@ -586,7 +588,9 @@ class Govern {
       approval.subject.set("labels", texts_value(held_.session.state.labels));
       approval.context = *session::shown(*call.asked).find("context");
       approval.risk = contract::name_of(held_.session.rules->tool(call.tool).side_effect);
-      approval.requested_by = held_.session.actor_id;
+      // Whoever has the session's token asks, not the operator who opened the session for them.
+      const bool by_agent = held_.opened_by_operator && !act_.caller().session_id.empty();
+      approval.requested_by = by_agent ? held_.session.agent_id : held_.session.actor_id;
       approval.requested_at = act_.now;
       approval.spend_seconds = call.asked->timeout_seconds;
       approval.expires_at = act_.now + static_cast<std::int64_t>(call.asked->timeout_seconds.approximate() + 0.999);

@@ -91,7 +91,7 @@ Result<void> Act::carry_out(const WorkflowView& view, const std::vector<Conseque
     Result<void> done;
     switch (one.kind) {
       case Consequence::Kill: {
-        auto held = governed(one.session);
+        auto held = governed(one.session, By::Node);
         if (!held) return tl::make_unexpected(held.error());
         if (!*held) break;
         const auto ended = end_one(one.session, session::Standing::Killed, one.because);
@@ -453,12 +453,7 @@ Result<void> kill_one(Act& act, const KillWorkflow& asked) {
     payload.set("because", asked.reason.empty() ? "killed" : asked.reason);
     if (auto done = append_workflow(act, workflow_id, kWorkflowKilled, std::move(payload)); !done) return done;
   }
-  // Who may end a session by its workflow need not be its own.
-  Mutation as_node = act.by;
-  as_node.caller.actor.kind = work::ActorKind::Node;
-  as_node.caller.session_id.clear();
-  Act beside(act.engine, act.unit, as_node, act.answer, act.now);
-  if (auto done = beside.carry_out(**view, all); !done) return done;
+  if (auto done = act.carry_out(**view, all); !done) return done;
   Value killed = Value::array();
   for (const Consequence& one : all)
     if (one.kind == Consequence::Kill) killed.push(one.session);
