@@ -445,10 +445,12 @@ class Instants {
   std::set<std::string> over_;
 };
 
-std::chrono::milliseconds how_long() {
+// In the soak for so long; else a few rounds.
+std::chrono::seconds how_long() {
   const char* seconds = std::getenv("BATON_SOAK_SECONDS");
-  return seconds == nullptr ? std::chrono::milliseconds(700) : std::chrono::seconds(std::atoi(seconds));
+  return std::chrono::seconds(seconds == nullptr ? 0 : std::atoi(seconds));
 }
+constexpr int kRounds = 4;
 
 class Contention : public ::testing::TestWithParam<store::Backend> {
  protected:
@@ -470,7 +472,7 @@ class Contention : public ::testing::TestWithParam<store::Backend> {
       state = state * 1664525u + 1013904223u;
       return (state >> 8) % below;
     };
-    while (std::chrono::steady_clock::now() < until) {
+    for (int round = 0; round < kRounds || std::chrono::steady_clock::now() < until; ++round) {
       const auto offered = offer(node, root, "hand");
       if (outcome(offered) != "taken") continue;
       const auto claimed = claim(node, text_at(offered, "/handoff/id"));
@@ -553,8 +555,8 @@ TEST_P(Contention, no_two_hold_one_thing_at_any_instant) {
     fixture_.for_entries([&](const store::EntryRow& row) {
       if (++at > before) instants.take(row);
     });
-    EXPECT_GT(instants.started, 10u);
-    EXPECT_GT(instants.ended, 5u);
+    EXPECT_GT(instants.started, 0u);
+    EXPECT_GE(instants.ended, 16u);
     // Nothing is lost for good: whoever comes now gets every one of them.
     const auto offered = offer(fixture_.cases(), root, "hand");
     ASSERT_EQ(outcome(offered), "taken");

@@ -155,6 +155,7 @@ Result<std::string> recheck_handoff(const Event& event, store::Transaction& tran
   std::optional<workflow::Refusal> refused;
   if (event.type == kWorkflowOffered) {
     const auto parent = view->member(text_in(payload, "from"));
+    if (view->problem()) return tl::make_unexpected(*view->problem());
     if (!parent) return std::string("the session that offers is none of the workflow");
     std::set<std::string, std::less<>> artifacts;
     for (const json::Node one : payload["artifacts"].elements()) artifacts.insert(text_in(one, "name"));
@@ -168,6 +169,7 @@ Result<std::string> recheck_handoff(const Event& event, store::Transaction& tran
     --before.sessions;
     --before.active;
     const auto handoff = view->handoff(text_in(payload, "handoff_id"));
+    if (view->problem()) return tl::make_unexpected(*view->problem());
     if (!handoff) return std::string("there is no such handoff");
     refused = workflow::may_claim(**plan, before, *handoff);
   }

@@ -435,11 +435,14 @@ Result<void> kill_one(Act& act, const KillWorkflow& asked) {
   const bool by_operator = who.session_id.empty() && who.actor.kind == work::ActorKind::Operator;
   if (asked.scope != workflow::Scope::Workflow) {
     const auto target = (*view)->member(asked.session_id);
+    const bool may = by_operator || is_above(**view, who.session_id, asked.session_id);
+    if (auto seen = problem_of(**view); !seen) return seen;
     if (!target) return act.refuse(report(Code::SESSION_UNKNOWN, {}, {{"session", asked.session_id}})), Result<void>();
-    if (!by_operator && !is_above(**view, who.session_id, asked.session_id))
-      return act.refuse(report(Code::kill_not_permitted, {})), Result<void>();
-  } else if (!by_operator && !(*view)->member(who.session_id)) {
-    return act.refuse(report(Code::kill_not_permitted, {})), Result<void>();
+    if (!may) return act.refuse(report(Code::kill_not_permitted, {})), Result<void>();
+  } else if (!by_operator) {
+    const bool is_one = (*view)->member(who.session_id).has_value();
+    if (auto seen = problem_of(**view); !seen) return seen;
+    if (!is_one) return act.refuse(report(Code::kill_not_permitted, {})), Result<void>();
   }
   if (const auto refused = workflow::may_kill((*view)->plan(), asked.scope, by_operator))
     return refuse(act, *refused), Result<void>();
