@@ -126,6 +126,8 @@ class Act {
   Result<std::optional<Governed>> governed(const std::string& session_id, By by = By::Caller);
   // Ends it, where it is one and is open: what waited is cancelled. `leased_too`: and what it holds of an item.
   Result<void> end_governed(const std::string& session_id, session::Standing to, std::string_view because);
+  // A session of a workflow will: what hangs on it is locked, in the order in which everyone locks.
+  Result<void> about_to_end(const std::string& session_id);
   // A session of a workflow has ended, by an entry that is recorded: what hangs on it follows.
   Result<void> leave_workflow(const std::string& session_id, session::Standing how);
   // What rules of workflows want done (use_cases/workflows.cc).

@@ -153,6 +153,7 @@ Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id
 }
 
 Result<void> Act::end_governed(const std::string& session_id, session::Standing to, std::string_view because) {
+  if (auto locked = about_to_end(session_id); !locked) return locked;
   const auto ended = end_one(session_id, to, because);
   if (!ended) return tl::make_unexpected(ended.error());
   return *ended ? leave_workflow(session_id, to) : Result<void>();

@@ -61,16 +61,64 @@ Result<void> problem_of(const WorkflowView& view) {
   return {};
 }
 
+// Rows are locked in one order everywhere, so that two nodes do not wait for each other: sessions, then the workflow, then its handoffs and
+// holds. To know which they are, they are looked up without a lock first.
+
+template <class Take>
+Result<void> look(Act& act, const store::Index* index, const std::string& value, const Take& take) {
+  std::optional<Failure> problem;
+  auto found = act.unit.find({.table = tables::kWorkflowMembers, .index = index, .equal = {value}}, store::Lock::None,
+                             [&](const store::Row& row) {
+                               auto member = read_member(row);
+                               if (!member) problem = member.error();
+                               else take(*member);
+                               return member.has_value();
+                             });
+  if (!found) return found;
+  if (problem) return tl::make_unexpected(*problem);
+  return {};
+}
+
 // The workflow that a session is one of; empty: of none.
 Result<std::string> workflow_of(Act& act, const std::string& session_id) {
-  const auto row = act.unit.get(tables::kWorkflowMembers, {session_id});
-  if (!row) return tl::make_unexpected(row.error());
-  return *row ? text_at(**row, 1) : std::string();
+  std::string out;
+  auto found = look(act, nullptr, session_id, [&](const WorkflowMember& member) { out = member.workflow_id; });
+  if (!found) return tl::make_unexpected(found.error());
+  return out;
+}
+
+Result<void> lock_all(Act& act, const std::set<std::string>& sessions) {
+  for (const std::string& session : sessions)
+    if (auto row = act.unit.get(tables::kSessionStates, {session}); !row) return tl::make_unexpected(row.error());
+  return {};
+}
+
+// The session, its parent, which gets its labels, and all below it.
+Result<void> lock_around(Act& act, const std::string& session_id) {
+  std::set<std::string> all = {session_id};
+  std::vector<std::string> open = {session_id};
+  auto done = look(act, nullptr, session_id, [&](const WorkflowMember& member) {
+    if (!member.member.parent.empty()) all.insert(member.member.parent);
+  });
+  while (done && !open.empty()) {
+    const std::string parent = std::move(open.back());
+    open.pop_back();
+    done = look(act, &tables::kWorkflowMembersByParent, parent, [&](const WorkflowMember& member) {
+      if (all.insert(member.member.session).second) open.push_back(member.member.session);
+    });
+  }
+  return done ? lock_all(act, all) : done;
 }
 
 }  // namespace
 
 // --- what follows from an end ---------------------------------------------------------------------------------------------------------
+
+Result<void> Act::about_to_end(const std::string& session_id) {
+  const auto id = workflow_of(*this, session_id);
+  if (!id) return tl::make_unexpected(id.error());
+  return id->empty() ? Result<void>() : lock_around(*this, session_id);
+}
 
 Result<void> Act::leave_workflow(const std::string& session_id, session::Standing how) {
   const auto id = workflow_of(*this, session_id);
@@ -292,11 +340,25 @@ Result<void> offer_one(Act& act, const std::string& session_id, const OfferReque
   return {};
 }
 
+// With the session that offers it and its workflow, in the order of locking.
 Result<std::optional<WorkflowHandoff>> handoff_named(Act& act, const std::string& id) {
-  const auto row = work::is_work_id(id) ? act.unit.get(tables::kWorkflowHandoffs, {id})
-                                        : Result<std::optional<store::Row>>(std::nullopt);
+  std::string workflow_id, from;
+  if (work::is_work_id(id)) {
+    auto found = act.unit.find({.table = tables::kWorkflowHandoffs, .equal = {id}}, store::Lock::None,
+                               [&](const store::Row& row) {
+                                 workflow_id = text_at(row, 1);
+                                 from = text_at(row, 2);
+                                 return false;
+                               });
+    if (!found) return tl::make_unexpected(found.error());
+  }
+  if (workflow_id.empty()) return act.refuse(report(Code::HANDOFF_UNKNOWN, {}, {{"id", id}})), std::nullopt;
+  if (auto locked = lock_all(act, {from}); !locked) return tl::make_unexpected(locked.error());
+  if (auto locked = act.unit.get(tables::kWorkflows, {workflow_id}); !locked)
+    return tl::make_unexpected(locked.error());
+  const auto row = act.unit.get(tables::kWorkflowHandoffs, {id});
   if (!row) return tl::make_unexpected(row.error());
-  if (!*row) return act.refuse(report(Code::HANDOFF_UNKNOWN, {}, {{"id", id}})), std::nullopt;
+  if (!*row) return failure("reading a handoff", "it was there and is not");
   auto handoff = read_handoff(**row);
   if (!handoff) return tl::make_unexpected(handoff.error());
   return std::optional(std::move(*handoff));
@@ -427,6 +489,15 @@ Result<void> kill_one(Act& act, const KillWorkflow& asked) {
     auto found = work::is_work_id(asked.session_id) ? workflow_of(act, asked.session_id) : Result<std::string>("");
     if (!found) return tl::make_unexpected(found.error());
     workflow_id = *found;
+  }
+  if (asked.scope == workflow::Scope::Workflow) {
+    std::set<std::string> all;
+    auto looked = look(act, &tables::kWorkflowMembersByWorkflow, workflow_id,
+                       [&](const WorkflowMember& member) { all.insert(member.member.session); });
+    if (!looked) return looked;
+    if (auto locked = lock_all(act, all); !locked) return locked;
+  } else if (work::is_work_id(asked.session_id)) {
+    if (auto locked = lock_around(act, asked.session_id); !locked) return locked;
   }
   auto view = view_of(act, workflow_id);
   if (!view) return tl::make_unexpected(view.error());
