@@ -23,6 +23,7 @@
 #include "runtime/ledger.h"
 #include "runtime/ledger_events.h"
 #include "runtime/rebuild.h"
+#include "runtime/session_record.h"
 #include "runtime/verify.h"
 #include "store/faulty/faulty_store.h"
 #include "store/memory/memory_store.h"
@@ -435,28 +436,27 @@ TEST_P(Runtime, names_that_look_like_secrets_are_refused) {
   EXPECT_EQ(entries().back().payload.find("hG7kd92h"), std::string::npos) << entries().back().payload;
 }
 
-TEST(Redaction, arguments_keep_what_rules_need_and_no_secret) {
+TEST(Redaction, values_that_rules_need_are_recorded_and_no_secret) {
   ledger::RedactionKey key{};
   key[0] = 7;
-  const auto arguments = json::parse(R"({"order":"A-1","amount":1.50,"password":"Zk3vB9qLm2xTn7RwY4pH"})");
-  const std::vector<json::Path> needed = {*json::Path::compile("$.order"), *json::Path::compile("$.password"),
-                                          *json::Path::compile("$.absent")};
-  const json::Value recorded = ledger::recorded_arguments(json::Value::copy(arguments->root()), needed, key);
-  EXPECT_EQ(recorded.find_at("/arguments/order")->string(), "A-1");
-  EXPECT_EQ(recorded.find_at("/arguments/password")->string(), "[REDACTED:keyword-assignment]");
-  const auto list = json::parse(R"({"password":["Zk3vB9qLm2xTn7RwY4pH"]})");
-  const std::vector<json::Path> first = {*json::Path::compile("$.password[0]")};
-  EXPECT_NE(ledger::recorded_arguments(json::Value::copy(list->root()), first, key)
-                .find_at("/values/$['password'][0]/keyed_hash"),
-            nullptr);
-  EXPECT_EQ(recorded.find("arguments_sha256")->string(),
-            sha256_hex(R"({"amount":1.5,"order":"A-1","password":"Zk3vB9qLm2xTn7RwY4pH"})"));
-  const json::Value* values = recorded.find("values");
-  ASSERT_EQ(values->members().size(), 2u);
-  EXPECT_EQ(values->find("$['order']")->string(), "A-1");
-  const std::string hashed = values->find("$['password']")->find("keyed_hash")->string();
+  const KeyedHiding hiding(key);
+  const auto recorded = [&](std::string_view text, std::initializer_list<const char*> needed) {
+    const auto arguments = json::parse(text);
+    std::vector<contract::PathAt> paths;
+    for (const char* path : needed) paths.push_back({*json::Path::compile(path), path});
+    return recorded_values(session::Values::of_document(arguments->root()), paths, hiding);
+  };
+  const json::Value values = recorded(R"({"order":"A-1","amount":1.50,"password":"Zk3vB9qLm2xTn7RwY4pH"})",
+                                      {"$.order", "$.password", "$.absent"});
+  ASSERT_EQ(values.members().size(), 2u);
+  EXPECT_EQ(values.find("$['order']")->string(), "A-1");
+  const std::string hashed = values.find("$['password']")->find("keyed_hash")->string();
   EXPECT_TRUE(hashed.starts_with("hmac-sha256:")) << hashed;
   EXPECT_EQ(ledger::keyed_hash(json::Value("Zk3vB9qLm2xTn7RwY4pH"), key).find("keyed_hash")->string(), hashed);
+  // The name that says a value is secret is the path's last one: that of the list, for a position in it.
+  EXPECT_NE(
+      recorded(R"({"password":["Zk3vB9qLm2xTn7RwY4pH"]})", {"$.password[0]"}).find_at("/$['password'][0]/keyed_hash"),
+      nullptr);
   key[0] = 8;
   EXPECT_NE(ledger::keyed_hash(json::Value("Zk3vB9qLm2xTn7RwY4pH"), key).find("keyed_hash")->string(), hashed);
 }

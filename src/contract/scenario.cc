@@ -8,7 +8,7 @@
 #include "contract/compiler.h"
 #include "contract/graph.h"
 #include "contract/reading.h"
-#include "contract/shape.h"
+#include "contract/scenario_shapes.h"
 #include "json/parse.h"
 
 namespace baton::contract {
@@ -16,12 +16,12 @@ namespace {
 
 // --- what a file may hold -------------------------------------------------------------------------------------------------------
 
-constexpr Shape kAny;
-constexpr Shape kText{.form = Form::Text, .expected = "a string"};
-constexpr Shape kTexts{.form = Form::List, .expected = "a list of strings", .element = &kText};
-constexpr Shape kBoolean{.form = Form::Boolean, .expected = "true or false"};
-constexpr Shape kObject{.form = Form::Map, .expected = "an object", .element = &kAny};
-constexpr Shape kObjects{.form = Form::List, .expected = "a list of objects", .element = &kObject};
+using scenario_shapes::kAny;
+using scenario_shapes::kBoolean;
+using scenario_shapes::kObject;
+using scenario_shapes::kObjects;
+using scenario_shapes::kText;
+using scenario_shapes::kTexts;
 constexpr Shape kVariables{.form = Form::Map, .expected = "an object of strings", .element = &kText};
 constexpr Shape kList{.form = Form::List, .expected = "a list", .element = &kAny};
 constexpr std::array<std::string_view, 3> kSeverities = {"error", "warning", "info"};

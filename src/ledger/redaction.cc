@@ -213,32 +213,4 @@ Value keyed_hash(const Value& value, const RedactionKey& key) {
   return out;
 }
 
-Value recorded_arguments(const Value& arguments, std::span<const json::Path> needed, const RedactionKey& key) {
-  std::string text;
-  CHECK(json::append_canonical(text, arguments, json::Numbers::Exact));
-  const auto document = json::parse(text);
-  CHECK(document);
-
-  Value values = Value::object();
-  for (const json::Path& path : needed) {
-    const json::Node node = path.resolve(document->root());
-    if (!node) continue;
-    const Value value = Value::copy(node);
-    // The name that says a value is secret is the path's last one: that of the list, for a position in it.
-    const std::string* name = nullptr;
-    for (const json::Path::Step& step : path.steps())
-      if (const auto* member = std::get_if<std::string>(&step)) name = member;
-    const bool secret = Walk({}).find(value, name == nullptr ? std::string_view() : *name).has_value();
-    values.set(path.text(), secret ? keyed_hash(value, key) : value);
-  }
-
-  Value redacted = arguments;
-  Walk({}).redact(redacted, {}, nullptr);  // long strings are moved when the payload as a whole is prepared
-  Value out = Value::object();
-  out.set("arguments", std::move(redacted));
-  out.set("arguments_sha256", sha256_hex(text));
-  out.set("values", std::move(values));
-  return out;
-}
-
 }  // namespace baton::ledger

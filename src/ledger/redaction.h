@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "json/path.h"
 #include "json/value.h"
 #include "ledger/key_files.h"
 
@@ -47,11 +46,5 @@ bool holds_secret(json::Node value, std::string_view name);
 
 // HMAC-SHA-256 over the exact canonical JSON of the value: {"keyed_hash":"hmac-sha256:..."}.
 json::Value keyed_hash(const json::Value& value, const RedactionKey& key);
-
-// What an entry records of a call's arguments: {"arguments": redacted, "arguments_sha256": digest of the exact canonical
-// arguments, "values": {path: value or keyed hash}} with the values that contract paths need. A path that leads nowhere
-// has no member in `values`.
-json::Value recorded_arguments(const json::Value& arguments, std::span<const json::Path> needed,
-                               const RedactionKey& key);
 
 }  // namespace baton::ledger

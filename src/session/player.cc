@@ -5,7 +5,7 @@
 #include <array>
 #include <set>
 
-#include "contract/shape.h"
+#include "contract/scenario_shapes.h"
 #include "json/parse.h"
 #include "session/settle.h"
 
@@ -16,16 +16,16 @@ using contract::Field;
 using contract::Form;
 using contract::Judged;
 using contract::Shape;
+using contract::scenario_shapes::kAny;
+using contract::scenario_shapes::kBoolean;
+using contract::scenario_shapes::kObject;
+using contract::scenario_shapes::kObjects;
+using contract::scenario_shapes::kText;
+using contract::scenario_shapes::kTexts;
 using json::Value;
 
 // --- what an entry may hold -----------------------------------------------------------------------------------------------------
 
-constexpr Shape kAny;
-constexpr Shape kText{.form = Form::Text, .expected = "a string"};
-constexpr Shape kTexts{.form = Form::List, .expected = "a list of strings", .element = &kText};
-constexpr Shape kBoolean{.form = Form::Boolean, .expected = "true or false"};
-constexpr Shape kObject{.form = Form::Map, .expected = "an object", .element = &kAny};
-constexpr Shape kObjects{.form = Form::List, .expected = "a list of objects", .element = &kObject};
 constexpr Shape kVerdicts{.form = Form::Map, .expected = "an object of verdicts", .element = &kText};
 
 #define BATON_RESULT_FIELDS                                                                                      \

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "contract/scenario_shapes.h"
 #include "json/parse.h"
 #include "session/player.h"
 
@@ -14,12 +15,12 @@ using contract::Field;
 using contract::Form;
 using contract::Judged;
 using contract::Shape;
+using contract::scenario_shapes::kAny;
+using contract::scenario_shapes::kBoolean;
+using contract::scenario_shapes::kObject;
+using contract::scenario_shapes::kText;
 using json::Value;
 
-constexpr Shape kAny;
-constexpr Shape kText{.form = Form::Text, .expected = "a string"};
-constexpr Shape kBoolean{.form = Form::Boolean, .expected = "true or false"};
-constexpr Shape kObject{.form = Form::Map, .expected = "an object", .element = &kAny};
 constexpr Shape kStages{.form = Form::Map, .expected = "an object of handoffs and what they are", .element = &kText};
 
 constexpr std::array kEventFields = {Field{"in", kText, "the session it is about"},
