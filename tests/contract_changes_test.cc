@@ -390,6 +390,7 @@ const std::vector<Case> kCases = {
      "act",
      {act(kApproval)},
      {act("checkpoint: {when: [{path: $.n, gte: 5}], timeout_seconds: 90}\n")}},
+    {"content that was approved permits a call", "command_path", "act", {}, {act("command_path: $.n\n")}},
     {"less proof", "evidence_class", "act", {}, {{"act.yaml", "local_transaction", "unverifiable"}}},
     {"acknowledged is less than shown", "evidence_class", "act", {}, {{"act.yaml", "local_transaction", "ack_only"}}},
     {"done when allowed", "commit_requirement", "act", {}, {{"act.yaml", "acknowledged", "none"}}},

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "dialects/agent_contract/contract.h"
 #include "node_door.h"
 #include "runtime/replay.h"
 
@@ -317,6 +318,206 @@ TEST_P(Governed, labels_join_the_item_and_waiting_parks_the_lease) {
   ask([&](Answered done) { fixture_.cases().kill_session(as_operator(), id, "enough", std::move(done)); });
   EXPECT_EQ(fixture_.phase_of(work), "BLOCKED");
   EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"look","arguments":{}}]})"), "/calls/0/reason"), "session_killed");
+  fixture_.expect_whole();
+}
+
+// --- content that was approved ----------------------------------------------------------------------------------------------------
+
+constexpr const char* kShell =
+    "[{tool: shell, side_effect: write, checkpoint: {when: always, timeout_seconds: 60}, command_path: $.command}, "
+    "{tool: wire, side_effect: financial, checkpoint: {when: always, timeout_seconds: 60}}, {tool: look}]";
+constexpr const char* kShellSession = "{risk_defaults: {write: allow, financial: allow}}";
+
+std::string request(const std::string& content, const std::string& more = "") {
+  return R"(,"approval_request":{"operation":"deploy","exact_content":)" + content +
+         R"(,"scope":"web","risk_level":"LOW","rollback":"make undo","verification":"curl")" + more + "}";
+}
+
+// A session on an item, held to kShell.
+struct Leased {
+  std::string work, id, agent;
+};
+
+class Content : public Governed {
+ protected:
+  Leased lease() {
+    Leased out;
+    out.work = fixture_.create_in(work::Phase::Implementation);
+    const auto claimed = fixture_.claim(as("alice"), out.work);
+    out.id = text_at(claimed, "/session/id");
+    out.agent = text_at(claimed, "/session/agent_id");
+    OpenSession asked;
+    asked.session_id = out.id;
+    open(in_session(as("alice"), out.id), asked);
+    return out;
+  }
+  Result<Answer> hand_off(const Leased& on, const std::string& status, const std::string& more) {
+    return fixture_.hand_off(in_session(as("alice"), on.id), on.id, contract(on.agent, status, more));
+  }
+  std::string pending(const std::string& session) {
+    const auto waiting = fixture_.cases().list_approvals("pending", 100);
+    std::string out;
+    for (const json::Value& one : waiting->find("approvals")->elements())
+      if (text_at(one, "/session_id") == session) out += (out.empty() ? "" : " ") + text_at(one, "/id");
+    return out;
+  }
+  // Asks about this content and has it approved; the approval.
+  std::string approved(const Leased& on, const std::string& content) {
+    EXPECT_EQ(outcome(hand_off(on, "APPROVAL_REQUEST", request("\"" + content + "\""))), "taken");
+    const std::string approval = pending(on.id);
+    EXPECT_EQ(outcome(decide(approval, true)), "taken");
+    EXPECT_EQ(outcome(hand_off(on, "IN_PROGRESS", "")), "taken");
+    return approval;
+  }
+  Result<Answer> shell(const Leased& on, const std::string& call, const std::string& command,
+                       const std::string& more = "") {
+    return propose(on.id, R"({"start":true,"calls":[{"call_id":")" + call +
+                              R"(","tool":"shell","arguments":{"command":")" + command + R"(","n":")" + call + "\"" +
+                              more + "}}]}");
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Content, ::testing::ValuesIn(store::backends()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Content, that_was_approved_permits_one_call_with_exactly_that) {
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease();
+  const std::string approval = approved(on, "make deploy");
+  // One byte more is another command: somebody is asked, and the approval is still there.
+  const auto other = shell(on, "c1", "make deploy ");
+  EXPECT_EQ(text_at(other, "/calls/0/verdict"), "checkpoint");
+  EXPECT_EQ(text_at(other, "/calls/0/spends"), "(nothing)");
+  decide(text_at(other, "/calls/0/approval/id"), false);
+  EXPECT_EQ(approval_state(approval), "approved");
+
+  const auto first = shell(on, "c2", "make deploy");
+  EXPECT_EQ(text_at(first, "/calls/0/verdict"), "allow");
+  EXPECT_EQ(text_at(first, "/calls/0/spends"), approval);
+  EXPECT_EQ(text_at(first, "/calls/0/started"), "true");
+  EXPECT_EQ(approval_state(approval), "spent");
+  EXPECT_EQ(text_at(shell(on, "c3", "make deploy"), "/calls/0/verdict"), "checkpoint") << "once";
+  fixture_.expect_whole();
+}
+
+TEST_P(Content, is_spent_once_however_many_ask_at_the_same_time) {
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease();
+  const std::string approval = approved(on, "make deploy");
+  std::atomic<int> allowed = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 16; ++i)
+      threads.emplace_back([&, i] {
+        if (text_at(shell(on, "c" + std::to_string(i), "make deploy"), "/calls/0/verdict") == "allow") ++allowed;
+      });
+  }
+  EXPECT_EQ(allowed, 1);
+  EXPECT_EQ(approval_state(approval), "spent");
+  fixture_.expect_whole();
+}
+
+TEST_P(Content, permits_nothing_of_another_item_tool_or_path_and_is_not_used_up_by_a_refusal) {
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease(), elsewhere = lease();
+  const std::string approval = approved(on, "make deploy");
+  EXPECT_EQ(text_at(shell(elsewhere, "e", "make deploy"), "/calls/0/verdict"), "checkpoint");
+  // A response that is rejected as a whole spends nothing.
+  const auto batch = propose(on.id, R"({"calls":[{"tool":"shell","arguments":{"command":"make deploy"}},)"
+                                    R"({"tool":"unheard_of","arguments":{}}]})");
+  EXPECT_EQ(text_at(batch, "/calls/0/reason"), "batch_rejected");
+  EXPECT_EQ(approval_state(approval), "approved");
+  const auto wire =
+      propose(on.id, R"({"calls":[{"call_id":"w","tool":"wire","arguments":{"command":"make deploy"}}]})");
+  EXPECT_EQ(text_at(wire, "/calls/0/verdict"), "checkpoint") << "a tool without command_path";
+  decide(text_at(wire, "/calls/0/approval/id"), false);
+  EXPECT_EQ(approval_state(approval), "approved");
+  fixture_.expect_whole();
+}
+
+TEST_P(Content, that_was_approved_does_not_begin_as_something_else) {
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease();
+  approved(on, "make deploy");
+  const auto allowed =
+      propose(on.id, R"({"calls":[{"call_id":"c","tool":"shell","arguments":{"command":"make deploy"}}]})");
+  EXPECT_EQ(text_at(allowed, "/calls/0/verdict"), "allow");
+  EXPECT_EQ(text_at(start(on.id, R"({"call_id":"c","arguments":{"command":"rm -r /"}})"), "/reason"),
+            "approval_mismatch");
+  fixture_.expect_whole();
+}
+
+TEST_P(Content, that_was_approved_lapses_after_an_hour) {
+  if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  fixture_.config_.policy.lease_ttl = 7200 * kNanosecondsPerSecond;
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease();
+  const std::string approval = approved(on, "make deploy");
+  fixture_.clock_.advance(3601 * kNanosecondsPerSecond);
+  EXPECT_EQ(text_at(shell(on, "c", "make deploy"), "/calls/0/verdict"), "checkpoint");
+  fixture_.sweep();
+  EXPECT_EQ(approval_state(approval), "lapsed");
+  fixture_.expect_whole();
+}
+
+TEST_P(Content, of_a_call_that_waits_is_joined_by_its_approval_id) {
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease();
+  const auto waits = shell(on, "c", "make deploy");
+  const std::string approval = text_at(waits, "/calls/0/approval/id");
+  const std::string digest = text_at(waits, "/calls/0/approval/digest");
+  const std::string names = R"(,"approval_id":")" + approval + "\"";
+  EXPECT_EQ(outcome(hand_off(on, "APPROVAL_REQUEST", request(R"("make deplo")", names))),
+            "HANDOFF_APPROVAL_ID_UNKNOWN");
+  const auto joined = hand_off(on, "APPROVAL_REQUEST", request(R"("make deploy")", names));
+  ASSERT_EQ(outcome(joined), "taken") << joined->refused.front().message;
+  EXPECT_EQ(pending(on.id), approval) << "no second one";
+  const auto shown = fixture_.cases().show_approval(approval);
+  EXPECT_EQ(text_at(**shown, "/approval/context/approval_request/rollback"), "make undo");
+  EXPECT_EQ(text_at(**shown, "/approval/context/approval_request/operation"), "deploy");
+  EXPECT_EQ(text_at(**shown, "/approval/context/approval_request/exact_content"), "(nothing)");
+  EXPECT_EQ(text_at(**shown, "/approval/digest"), digest) << "what is decided on is what it was";
+  EXPECT_EQ(text_at(fixture_.show(on.work), "/state"), "parked");
+  EXPECT_EQ(outcome(decide(approval, true, digest)), "taken");
+  EXPECT_EQ(text_at(fixture_.show(on.work), "/state"), "held");
+  EXPECT_EQ(text_at(start(on.id, R"({"call_id":"c"})"), "/verdict"), "allow");
+  EXPECT_EQ(outcome(hand_off(on, "IN_PROGRESS", request(R"("make deploy")", names))), "HANDOFF_APPROVAL_ID_UNKNOWN")
+      << "it waits no more";
+  fixture_.expect_whole();
+}
+
+TEST_P(Content, of_a_call_without_command_path_is_its_canonical_arguments) {
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease();
+  const auto waits = propose(on.id, R"({"calls":[{"call_id":"w","tool":"wire","arguments":{"to":"bob","n":5.0}}]})");
+  const std::string names = R"(,"approval_id":")" + text_at(waits, "/calls/0/approval/id") + "\"";
+  EXPECT_EQ(outcome(hand_off(on, "APPROVAL_REQUEST", request(R"({"to":"bob","n":6})", names))),
+            "HANDOFF_APPROVAL_ID_UNKNOWN");
+  EXPECT_EQ(outcome(hand_off(on, "APPROVAL_REQUEST", request(R"("{\"n\":5,\"to\":\"bob\"}")", names))), "taken");
+  const Leased other = lease();
+  const auto second =
+      propose(other.id, R"({"calls":[{"call_id":"w","tool":"wire","arguments":{"to":"eve","n":5.0}}]})");
+  const std::string of_other = R"(,"approval_id":")" + text_at(second, "/calls/0/approval/id") + "\"";
+  EXPECT_EQ(outcome(hand_off(other, "APPROVAL_REQUEST", request(R"({"n":5,"to":"bob"})", names))),
+            "HANDOFF_APPROVAL_ID_UNKNOWN")
+      << "another session's";
+  EXPECT_EQ(outcome(hand_off(other, "APPROVAL_REQUEST", request(R"({"n":5,"to":"eve"})", of_other))), "taken");
+  fixture_.expect_whole();
+}
+
+TEST_P(Content, names_no_approval_that_is_none) {
+  activate(pack_of(kShellSession, kShell));
+  const Leased on = lease();
+  for (const char* id : {R"("apr_none")", R"("P-0123456789abcdef")", R"("\u0000")", "7", R"("")"}) {
+    const auto refused =
+        hand_off(on, "APPROVAL_REQUEST", request(R"("make deploy")", R"(,"approval_id":)" + std::string(id)));
+    ASSERT_EQ(outcome(refused), "HANDOFF_APPROVAL_ID_UNKNOWN") << id;
+  }
+  const auto refused = hand_off(on, "APPROVAL_REQUEST", request(R"("x")", R"(,"approval_id":"apr_none")"));
+  EXPECT_EQ(agent_contract::wire_name(refused->refused.front()), "APPROVAL_ID_UNKNOWN:apr_none");
+  EXPECT_EQ(pending(on.id), "");
+  EXPECT_EQ(outcome(hand_off(on, "APPROVAL_REQUEST", request(R"("x")", R"(,"approval_id":null)"))), "taken");
+  EXPECT_NE(pending(on.id), "") << "a null names none";
   fixture_.expect_whole();
 }
 

@@ -218,6 +218,7 @@ class ToolComparison {
     else if (was_.checkpoint)
       add(Effect::Allows, "checkpoint",
           "no person has to approve any more (before: " + when_in_words(*was_.checkpoint, to_.before) + ")");
+    command();
     // One of the session's that looks at the kind of tool.
     if (was_.side_effect == is_.side_effect) return;
     for (const Checkpoint& now : to_.after.checkpoints) {
@@ -231,6 +232,19 @@ class ToolComparison {
             "the approval " + quoted(now.name) + (fires ? " is needed" : " is no longer needed") +
                 ", because of the kind of tool it is");
     }
+  }
+
+  // Content that was approved beforehand takes the place of the question: with it more goes ahead.
+  void command() {
+    const auto &was = was_.command_path, &is = is_.command_path;
+    if (was && is && was->path != is->path)
+      add(Direction::Different, "command_path",
+          "content that a person approved permits one call whose " + words_of(is->path) +
+              " is exactly that (before: its " + words_of(was->path) + ")");
+    else if (is && !was)
+      add(Effect::Allows, "command_path",
+          "content that a person approved permits one call whose " + words_of(is->path) + " is exactly that (new)");
+    else if (was && !is) add(Effect::Blocks, "command_path", "content that a person approved no longer permits a call");
   }
 
   void evidence() {

@@ -63,6 +63,7 @@ class ToolReader {
     read_policy();
     read_binds();
     if (root_["checkpoint"].is_object()) read_checkpoint();
+    if (root_["command_path"]) tool_.command_path = path_in(findings_, root_, "command_path");
   }
 
  private:

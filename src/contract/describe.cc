@@ -222,6 +222,7 @@ Value described(const Tool& tool, const Plan& plan) {
             return one;
           }));
   if (tool.checkpoint) out.set("checkpoint", described(*tool.checkpoint, plan));
+  if (tool.command_path) out.set("command_path", tool.command_path->path.text());
   return out;
 }
 

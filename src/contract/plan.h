@@ -237,6 +237,7 @@ struct Tool {
   std::vector<Invariant> allow = {}, deny = {};  // of principals
   std::vector<Bind> binds = {};
   std::optional<Checkpoint> checkpoint = {};
+  std::optional<PathAt> command_path = {};  // the argument that content which was approved is compared with
   std::vector<Golden> golden = {};
   std::shared_ptr<const json::Value> schema = {},
                                      output_schema = {};  // of its arguments and its output, where they are known

@@ -391,7 +391,9 @@ constexpr std::array kToolFields = {
     Field{"binds", kBinds, "values that are kept, for `ref` in other tools' invariants"},
     Field{"schema_derived", kBoolean, "take bounds from the tool's JSON Schema (default: true)"},
     Field{"schema_derived_exclude", kPaths, "but not for these paths and what is below them"},
-    Field{"checkpoint", kCheckpoint, "when a person must approve"}};
+    Field{"checkpoint", kCheckpoint, "when a person must approve"},
+    Field{"command_path", kPath,
+          "the argument that says exactly what is done: content that a person approved permits one call with it"}};
 
 // --- session.yaml -----------------------------------------------------------------------------------------------------------
 

@@ -221,6 +221,9 @@ class ToolWords {
       const Checkpoint& one = plan_.checkpoints[i];
       if (!one.side_effect || *one.side_effect == tool_.side_effect) add(words_of(one, plan_));
     }
+    if (tool_.command_path)
+      add("Content that a person approved beforehand permits one call whose " + words_of(tool_.command_path->path) +
+          " is exactly that, without asking again.");
   }
 
   void afterwards() {

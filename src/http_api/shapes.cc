@@ -205,6 +205,7 @@ const std::vector<Shape>& shapes() {
         {"way_out", "object", kMaybe, "what would be legal instead, in words and as data"},
         {"request_approval", "object", kMaybe},
         {"approval", "object", kMaybe, "id, digest and expires_at of what a person is asked"},
+        {"spends", "string", kMaybe, "the approval of content that took the place of asking"},
         {"joins", "string", kMaybe, "the call that waits already"},
         {"started", "boolean", kMaybe}}},
       {"StepDecision",

@@ -107,6 +107,7 @@ constexpr std::array kFolds = {
     Fold{kSessionEnded, fold_session_ended},
     Fold{kApprovalRequested, fold_approval_requested},
     Fold{kApprovalMoved, fold_approval_moved},
+    Fold{kApprovalEnriched, fold_approval_enriched},
     Fold{kWorkflowStarted, fold_workflow_started},
     Fold{kWorkflowOffered, fold_workflow_offered},
     Fold{kWorkflowClaimed, fold_workflow_claimed},

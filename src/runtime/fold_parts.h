@@ -49,6 +49,7 @@ Result<void> fold_session_cancel_requested(const Event& event, json::Node payloa
 Result<void> fold_session_ended(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_approval_requested(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_approval_moved(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_approval_enriched(const Event& event, json::Node payload, store::Transaction& transaction);
 
 // fold_workflows.cc
 Result<void> fold_workflow_started(const Event& event, json::Node payload, store::Transaction& transaction);

@@ -284,4 +284,17 @@ Result<void> fold_approval_moved(const Event& event, json::Node payload, store::
   return transaction.update(tables::kApprovals, row_of(*approval));
 }
 
+Result<void> fold_approval_enriched(const Event& event, json::Node payload, store::Transaction& transaction) {
+  std::string id;
+  if (!read_text(payload, "approval_id", id) || !payload["context"].is_object())
+    return malformed(event, "approval_id and context");
+  const auto row = transaction.get(tables::kApprovals, {id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return malformed(event, "approval that is known");
+  auto approval = read_approval(**row);
+  if (!approval) return tl::make_unexpected(approval.error());
+  approval->context.set("approval_request", json::Value::copy(payload["context"]));
+  return transaction.update(tables::kApprovals, row_of(*approval));
+}
+
 }  // namespace baton::runtime

@@ -178,6 +178,32 @@ Result<std::string> recheck_handoff(const Event& event, store::Transaction& tran
   return std::string();
 }
 
+// An approval of content that a call spent: was it one, of this item, approved, of what the call says? Empty: yes.
+Result<std::string> check_spent(json::Node call, const GovernedSession& session, store::Transaction& transaction) {
+  const std::string id = text_in(call, "spends");
+  const auto row = transaction.get(tables::kApprovals, {id});
+  if (!row) return tl::make_unexpected(row.error());
+  std::optional<Approval> approval;
+  if (*row) {
+    auto read = read_approval(**row);
+    if (!read) return tl::make_unexpected(read.error());
+    approval = std::move(*read);
+  }
+  const auto tool = session.rules->plan->find_tool(text_in(call, "tool"));
+  const json::Value* shown = approval ? approval->subject.find("exact_content") : nullptr;
+  bool good = shown != nullptr && shown->is_string() && approval->kind == "content" &&
+              approval->state == ApprovalState::Approved && approval->work_id == session.work_id && tool &&
+              session.rules->tool(*tool).command_path;
+  if (good) {
+    const session::Values values = session::Values::of_record(call["values"], call["arguments"]);
+    const json::Node value = values.at(*session.rules->tool(*tool).command_path);
+    good = values.is_hidden(value) || (value.is_string() && value.string() == shown->string());
+  }
+  return good
+             ? std::string()
+             : "the call `" + text_in(call, "call_id") + "` spends the approval `" + id + "`, which does not permit it";
+}
+
 }  // namespace
 
 Result<std::string> recheck(const Event& event, store::Transaction& transaction) {
@@ -194,6 +220,11 @@ Result<std::string> recheck(const Event& event, store::Transaction& transaction)
   if (!rules) return tl::make_unexpected(rules.error());
   const auto session = read_governed(**row, std::move(*rules));
   if (!session) return tl::make_unexpected(session.error());
+  for (const json::Node call : payload["calls"].elements()) {
+    if (!call["spends"]) continue;
+    auto problem = check_spent(call, *session, transaction);
+    if (!problem || !problem->empty()) return problem;
+  }
   std::shared_ptr<WorkflowView> workflow;
   if (!session->workflow_id.empty())
     workflow = view_in(transaction, session->rules->workflow, session->workflow_id, session->id);

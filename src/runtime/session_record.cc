@@ -125,6 +125,7 @@ Value step_value(const session::Rules& rules, const session::Proposal& proposal,
       call.set("approval_id", approvals[i]);
       if (judged.asked->allow_on_timeout) call.set("allow_on_timeout", true);
     }
+    if (!judged.spends.empty()) call.set("spends", judged.spends);
     calls.push(std::move(call));
   }
   out.set("calls", std::move(calls));
@@ -284,6 +285,7 @@ session::Proposal recorded_proposal(json::Node payload) {
     if (call["malformed"].is_string()) one.malformed = call["malformed"].string();
     else one.arguments = session::Values::of_record(call["values"] ? call["values"] : call, call["arguments"]);
     if (call["arguments_sha256"].is_string()) one.digest = call["arguments_sha256"].string();
+    if (call["spends"].is_string()) one.content_approval = call["spends"].string();
     out.calls.push_back(std::move(one));
   }
   if (payload["request"].is_object()) out.request = session::Values::of_record(payload["request"]);

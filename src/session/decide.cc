@@ -74,6 +74,11 @@ class StepJudge {
       out.verdict = Verdict::Block;
       return;
     }
+    if (out.asked && !call.content_approval.empty() && rules_.tool(*tool).command_path) {
+      out.asked.reset();
+      out.spends = call.content_approval;
+      need_digest(call, out);  // it must not begin with anything else
+    }
     if (out.asked && asked_ == proposal_.approvals_left) {
       out.asked.reset();
       return block(out, refusal(Code::approval_queue_full,
@@ -139,6 +144,7 @@ class StepJudge {
       for (CallVerdict& call : out.calls) {
         if (call.verdict == Verdict::Block) continue;
         call.asked.reset();
+        call.spends.clear();
         block(call, refusal(Code::batch_rejected));
       }
     } else if (asked > 0) {

@@ -36,6 +36,9 @@ struct Proposed {
   std::string malformed;  // then: why
   std::string_view digest =
       {};  // SHA-256 of the canonical arguments, when it is known; else it is worked out when needed
+  // An approval of exactly the content that stands at the tool's `command_path`, still to be spent; empty: there is none. Who keeps
+  // approvals looks it up. A checkpoint that fires is met by it.
+  std::string_view content_approval = {};
 };
 // What response_format_invariants look at in a response.
 struct ResponseShape {
@@ -75,6 +78,7 @@ struct CallVerdict {
   std::string digest;
   std::vector<Fact> facts;
   std::vector<Diagnostic> diagnostics;  // what else is worth knowing
+  std::string spends;                   // the approval of content that took the place of asking: it is used up
   std::string joins;                    // the call that waits already and that this one is: nothing else happens
 };
 

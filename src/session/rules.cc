@@ -105,6 +105,7 @@ class Maker {
     };
     if (tool.checkpoint) add_checkpoint(*tool.checkpoint);
     for (const std::uint32_t index : tool.checkpoints) add_checkpoint(plan_.checkpoints[index]);
+    if (tool.command_path) add_path(out.looked_at, *tool.command_path);
     for (const contract::Resource& resource : plan_.resources) add_path(out.looked_at, resource.at);
 
     for (const Invariant& one : tool.input_assertions)

@@ -82,6 +82,7 @@ Value shown(const CallVerdict& verdict) {
     out.set("diagnostics", std::move(diagnostics));
   }
   if (verdict.asked) out.set("request_approval", shown(*verdict.asked));
+  if (!verdict.spends.empty()) out.set("spends", verdict.spends);
   if (!verdict.joins.empty()) out.set("joins", verdict.joins);
   return out;
 }

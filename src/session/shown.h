@@ -16,7 +16,7 @@ json::Value shown(const Refusal& refusal);
 json::Value shown(const Diagnostic& diagnostic);
 // {timeout_seconds, on_timeout, checkpoints[], context{}}
 json::Value shown(const Asked& asked);
-// {verdict, reason?, failures[], request_approval?}
+// {verdict, reason?, failures[], request_approval?, spends?}
 json::Value shown(const CallVerdict& verdict);
 
 // {outcome, calls[{call_id, tool, verdict, ...}], diagnostics[], session_killed, cancelled[]?}

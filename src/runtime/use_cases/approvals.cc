@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people decide: an approval is single, of exact content, by an operator who is not the one who asked; and it is spent by the one
 // call it was given for. What is approved is judged again on the state as it then is.
+#include <algorithm>
+
 #include "base/limits.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/govern.h"
@@ -13,15 +15,6 @@ namespace {
 
 namespace tables = store::tables;
 using json::Value;
-
-Result<std::optional<Approval>> approval_of(Act& act, const std::string& id) {
-  const auto row = act.unit.get(tables::kApprovals, {id});
-  if (!row) return tl::make_unexpected(row.error());
-  if (!*row) return std::nullopt;
-  auto approval = read_approval(**row);
-  if (!approval) return tl::make_unexpected(approval.error());
-  return std::optional(std::move(*approval));
-}
 
 // When it is over, of a clock that was not set ahead meanwhile.
 Time due_at(const Act& act, const Approval& approval) {
@@ -66,6 +59,47 @@ Result<void> rule_on_content(Act& act, const Approval& approval, const RuledBy& 
 }
 
 }  // namespace
+
+Result<std::optional<Approval>> approval_of(Act& act, const std::string& id) {
+  const auto row = act.unit.get(tables::kApprovals, {id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::nullopt;
+  auto approval = read_approval(**row);
+  if (!approval) return tl::make_unexpected(approval.error());
+  return std::optional(std::move(*approval));
+}
+
+bool waits_for_decision(const Act& act, const Approval& approval) {
+  return approval.state == ApprovalState::Pending && due_at(act, approval) > act.now;
+}
+
+Result<std::optional<Approval>> approved_content(Act& act, const std::string& work_id, std::string_view content,
+                                                 const std::deque<Approval>& taken) {
+  std::vector<std::string> ids;
+  std::optional<Failure> problem;
+  const auto fits = [&](const Approval& approval) {
+    const Value* shown = approval.subject.find("exact_content");
+    return approval.state == ApprovalState::Approved && approval.kind == "content" && approval.work_id == work_id &&
+           due_at(act, approval) > act.now && shown != nullptr && shown->is_string() && shown->string() == content &&
+           std::ranges::find(taken, approval.id, &Approval::id) == taken.end();
+  };
+  auto found = act.unit.find({.table = tables::kApprovals,
+                              .index = &tables::kApprovalsByState,
+                              .equal = {std::string(name_of(ApprovalState::Approved))}},
+                             store::Lock::None, [&](const store::Row& row) {
+                               const auto approval = read_approval(row);
+                               if (!approval) problem = approval.error();
+                               else if (fits(*approval)) ids.push_back(approval->id);
+                               return approval.has_value() && ids.empty();
+                             });
+  if (!found) return tl::make_unexpected(found.error());
+  if (problem) return tl::make_unexpected(*problem);
+  if (ids.empty()) return std::nullopt;
+  // Read again, this time to be changed.
+  auto approval = approval_of(act, ids.front());
+  if (!approval || !*approval || fits(**approval)) return approval;
+  return std::nullopt;
+}
 
 Result<void> move_approval(Act& act, const ledger::Actor& actor, const Approval& approval, ApprovalState to,
                            std::string_view note, std::optional<Time> spend_until, Act::Is is) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 
 #include "base/ids.h"
 #include "base/limits.h"
@@ -51,7 +52,7 @@ std::vector<std::string> id_pointers(const Value& payload) {
                                   "/token_id",   "/agent_id", "/workflow_id",      "/handoff_id",  "/parent"};
   if (const Value* calls = payload.find("calls"))
     for (std::size_t i = 0; i < calls->elements().size(); ++i)
-      for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id"})
+      for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id", "/spends"})
         out.push_back("/calls/" + std::to_string(i) + member);
   return out;
 }
@@ -180,7 +181,9 @@ Result<bool> Act::end_one(const std::string& session_id, session::Standing to, s
                              problem = approval.error();
                              return false;
                            }
-                           if (approval->state == ApprovalState::Pending || approval->state == ApprovalState::Approved)
+                           // Content that was approved is the item's: the next session on it may go on with it.
+                           if (approval->state == ApprovalState::Pending ||
+                               (approval->state == ApprovalState::Approved && approval->kind == "call"))
                              waiting.push_back(std::move(*approval));
                            return true;
                          });
@@ -466,6 +469,7 @@ class Govern {
     proposal.lease_stale = held_.lease_stale;
     proposal.commons = held_.workflow.get();
     if (auto done = count_approvals(rules, proposal); !done) return done;
+    if (auto done = find_content(rules, proposal); !done) return done;
     const session::StepVerdict verdict = session::decide(rules, state, proposal, &hiding_);
     if (auto seen = was_seen(held_); !seen) return seen;
     if (verdict.calls.size() == 1 && !verdict.calls[0].joins.empty()) return join(proposal, verdict);
@@ -482,6 +486,7 @@ class Govern {
     Value body = session::shown(rules, state, proposal, verdict, effects, &hiding_);
     if (state.mode == session::Mode::Enforce)
       if (auto done = ask(proposal, verdict, approvals, body); !done) return done;
+    if (auto done = spend_content(verdict); !done) return done;
     if (asking_.starts)
       if (auto done = start_allowed(proposal, verdict, body); !done) return done;
     if (effects.killed)
@@ -542,6 +547,36 @@ class Govern {
         limits::kApprovalsPerWorkspaceMax - std::min(workspace, limits::kApprovalsPerWorkspaceMax);
     proposal.approvals_left = std::min(left, everywhere);
     proposal.approvals_scope = everywhere < left ? "workspace" : "session";
+    return {};
+  }
+
+  // Content that a person approved for this item, for the calls that it would permit. Only looked for where somebody would be asked.
+  Result<void> find_content(const session::Rules& rules, session::Proposal& proposal) {
+    if (held_.session.state.mode != session::Mode::Enforce || held_.session.work_id.empty() || held_.lease_stale)
+      return {};
+    for (session::Proposed& call : proposal.calls) {
+      const auto tool = rules.plan->find_tool(call.tool);
+      if (!tool || !rules.tool(*tool).command_path || !call.arguments.root().is_object()) continue;
+      const json::Node value = call.arguments.at(*rules.tool(*tool).command_path);
+      if (!value.is_string()) continue;
+      auto approval = approved_content(act_, held_.session.work_id, value.string(), content_);
+      if (!approval) return tl::make_unexpected(approval.error());
+      if (!*approval) continue;
+      content_.push_back(std::move(**approval));
+      call.content_approval = content_.back().id;
+    }
+    return {};
+  }
+
+  // In the transaction that decides: nobody else can spend it too.
+  Result<void> spend_content(const session::StepVerdict& verdict) {
+    for (const session::CallVerdict& call : verdict.calls) {
+      if (call.spends.empty()) continue;
+      const auto approval = std::ranges::find(content_, call.spends, &Approval::id);
+      if (auto done = move_approval(act_, ledger_actor(act_.caller().actor), *approval, ApprovalState::Spent, "");
+          !done)
+        return done;
+    }
     return {};
   }
 
@@ -647,6 +682,7 @@ class Govern {
   const Asking& asking_;
   const KeyedHiding hiding_;
   Act::Governed held_;
+  std::deque<Approval> content_;  // approvals of content that calls of the response could spend, each by one
 };
 
 }  // namespace

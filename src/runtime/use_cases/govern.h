@@ -2,6 +2,8 @@
 // Inside the use cases of governed sessions: what sessions and approvals have in common.
 #pragma once
 
+#include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,8 +50,17 @@ struct RuledBy {
 };
 Result<void> rule_on_call(Act& act, Approval approval, const RuledBy& by);
 
+Result<std::optional<Approval>> approval_of(Act& act, const std::string& id);
+// Pending, and its time is not over.
+bool waits_for_decision(const Act& act, const Approval& approval);
+
 // Asks: seals the subject, which gives the digest, and records it.
 Result<void> request_approval(Act& act, Approval& approval);
+
+// Content that was approved for this item, is still to be spent and is exactly `content`, byte for byte as the person was shown it;
+// none of `taken`.
+Result<std::optional<Approval>> approved_content(Act& act, const std::string& work_id, std::string_view content,
+                                                 const std::deque<Approval>& taken);
 
 // The approval goes over into another state.
 Result<void> move_approval(Act& act, const ledger::Actor& actor, const Approval& approval, ApprovalState to,

@@ -8,7 +8,10 @@
 #include "checker/checker.h"
 #include "dialects/agent_contract/contract.h"
 #include "dialects/uaix/packet.h"
+#include "json/canonical.h"
 #include "json/parse.h"
+#include "runtime/packs.h"
+#include "runtime/session_events.h"
 #include "runtime/use_cases/context.h"
 #include "runtime/use_cases/document.h"
 #include "runtime/use_cases/govern.h"
@@ -185,15 +188,93 @@ class HandingOff {
     if (!changes->refused.empty()) return act_.refuse(std::move(changes->refused)), Result<void>();
     std::ranges::move(changes->warnings, std::back_inserter(warnings_));
 
+    auto joined = find_joined();
+    if (!joined) return tl::make_unexpected(joined.error());
+    if (act_.refused()) return {};
+
     plan_status_ = handoff_.text(Field::status);
     reports_in_a_row_ = machine.in_progress_in_a_row();
-    const work::Ruling ruling = ruling_for(*machine.current());
+    const work::Ruling ruling = *joined && waits_already() && *machine.current() == Status::ApprovalRequest
+                                    ? work::Ruling()
+                                    : ruling_for(*machine.current());
     if (ruling.allowed() && *machine.current() == Status::Complete)
       if (auto done = check_governed(); !done || act_.refused()) return done;
     if (auto done = take(ruling); !done || act_.refused()) return done;
-    if (*machine.current() == Status::ApprovalRequest)
+    if (*joined) {
+      if (auto done = enrich(**joined); !done) return done;
+    } else if (*machine.current() == Status::ApprovalRequest) {
       if (auto done = ask_for_approval(); !done || act_.refused()) return done;
+    }
     return record_changes(act_, *changes);
+  }
+
+  // The approval that the block joins, by `approval_id`. Nothing: it names none. Refused: it is not one that waits for a decision about
+  // this very content, in this session.
+  Result<std::optional<Approval>> find_joined() {
+    const Value* asked = handoff_.value(Field::approval);
+    const Value* named = asked != nullptr && asked->is_object() ? asked->find("approval_id") : nullptr;
+    if (named == nullptr || named->is_null()) return std::nullopt;
+    const std::string id = words_of(named);
+    if (named->is_string() && work::is_work_id(id)) {
+      auto approval = approval_of(act_, id);
+      if (!approval) return tl::make_unexpected(approval.error());
+      if (*approval && (*approval)->session_id == session_.id && waits_for_decision(act_, **approval)) {
+        const auto same = has_content(**approval, asked->find("exact_content"));
+        if (!same) return tl::make_unexpected(same.error());
+        if (*same) return approval;
+      }
+    }
+    Diagnostic unknown =
+        report(Code::HANDOFF_APPROVAL_ID_UNKNOWN, place_named("/approval_request/approval_id"), {{"id", id}});
+    unknown.argument = id;
+    unknown.has_argument = true;
+    return act_.refuse(std::move(unknown)), std::nullopt;
+  }
+
+  // Is this what the approval is about? Of content: what was asked, as it is shown. Of a call: the value at the tool's `command_path`,
+  // as it is shown; where there is none, its canonical arguments, as text or as the object itself.
+  Result<bool> has_content(const Approval& approval, const Value* content) {
+    if (content == nullptr) return false;
+    if (approval.kind == "content") {
+      const Value* shown = approval.subject.find("exact_content");
+      return shown != nullptr && json::write(*shown) == json::write(*content);
+    }
+    auto rules = rules_in(act_.unit, words_of(approval.subject.find("contract")));
+    if (!rules) return tl::make_unexpected(rules.error());
+    if (*rules == nullptr) return false;
+    const auto tool = (*rules)->plan->find_tool(approval.tool);
+    if (!tool) return false;
+    if (const auto& at = (*rules)->tool(*tool).command_path) {
+      const Value* inline_arguments = approval.subject.find("arguments");
+      const Value* text = approval.subject.find("arguments_text");
+      const auto arguments = json::parse_owned(inline_arguments != nullptr            ? json::write(*inline_arguments)
+                                               : text != nullptr && text->is_string() ? text->string()
+                                                                                      : std::string());
+      const json::Node value = arguments ? at->path.resolve(arguments->root()) : json::Node();
+      if (value.is_string()) return content->is_string() && value.string() == content->string();
+    }
+    std::string canonical;
+    if (content->is_string()) canonical = content->string();
+    else if (!json::append_canonical(canonical, *content, json::Numbers::Exact)) return false;
+    return sha256_hex(canonical) == words_of(approval.subject.find("arguments_sha256"));
+  }
+
+  // A person was asked before, and the lease's clock stands still already.
+  bool waits_already() const {
+    return item_.lease && item_.lease->parked_until && item_.waits_for == work::WaitsFor::Approval;
+  }
+
+  // What the agent says of it is shown beside what is decided on, which stays as it is.
+  Result<void> enrich(const Approval& approval) {
+    Value context = Value::object();
+    for (const std::string_view member : {"operation", "scope", "risk_level", "rollback", "verification"})
+      if (const Value* there = handoff_.value(Field::approval)->find(member)) context.set(member, *there);
+    Value payload = Value::object();
+    payload.set("approval_id", approval.id);
+    payload.set("context", std::move(context));
+    payload.set("at", format_time(act_.now));
+    return act_.append(std::string(kApprovalsStream), kApprovalEnriched, std::move(payload), Act::Is::Beside,
+                       {"/approval_id"});
   }
 
   // What the agent wants to do, in its own words, for a person to decide: the same kind of approval as for a call.
