@@ -318,6 +318,7 @@ int run(const std::string& out) {
   if (wanted("cedar")) measure_cedar(rows);
   if (wanted("growth")) measure_growth(rows);
   if (wanted("durable")) measure_durable(rows);
+  if (wanted("lane")) measure_fast_lane(rows);
   if (wanted("http")) measure_http_decisions(rows);
   print_table(rows);
   return out.empty() || write_json(rows, out) ? 0 : 1;

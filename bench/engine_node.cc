@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 
 #include "http_api/api.h"
@@ -119,6 +120,66 @@ void measure_durable(std::vector<Row>& rows) {
       row.of = Row::Ratio::OursByPeer;
     }
     rows.push_back(std::move(row));
+  }
+}
+
+// --- the fast lane ------------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+contract::PackSource reading_pack() {
+  contract::PackSource out;
+  out.contracts.push_back(
+      {"look.yaml",
+       "tool: look\nside_effect: read\nevidence_class: local_transaction\ncommit_requirement: acknowledged\n"
+       "timeouts: {total_ms: 1000}\nretries: {max_attempts: 1, retry_on: []}\n"
+       "rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 1}}\n"
+       "assertions: {input_invariants: [], output_invariants: []}\ngolden_cases: []\nallowed_errors: []\n"});
+  return out;
+}
+
+// Reads a second of so many sessions at once. The clock stops when all of them are recorded.
+double reads_per_second(World& world, const std::vector<Governed>& sessions, int callers, bool with_lane) {
+  const std::string arguments = order_arguments(1);
+  double best = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    if (with_lane) world.node.cases->open_fast_lane();
+    const auto began = std::chrono::steady_clock::now();
+    const double rate = per_second(callers, kRoundSeconds, [&](int i, std::uint64_t) {
+      durable_call(world.node, sessions[static_cast<std::size_t>(i)], new_call(), "look", arguments);
+    });
+    world.node.cases->close_fast_lane();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    best = std::max(best, rate * kRoundSeconds / std::max(took.count(), kRoundSeconds));
+  }
+  return best;
+}
+
+}  // namespace
+
+void measure_fast_lane(std::vector<Row>& rows) {
+  World world;
+  wait_for([&](runtime::Answered done) {
+    world.node.cases->activate_pack(as_operator(), reading_pack(), "reader", "", std::move(done));
+  });
+  std::vector<Governed> sessions;
+  for (int i = 0; i < kMost; ++i) {
+    runtime::OpenSession asked;
+    asked.role = "reader";
+    const std::string actor = "reader-" + std::to_string(i);
+    const runtime::Answer opened =
+        wait_for([&](runtime::Answered done) { world.node.cases->open_session(as(actor), asked, std::move(done)); });
+    sessions.push_back({member(opened.body, "/session/id"), member(opened.body, "/session/token"), as(actor)});
+    sessions.back().by.caller.session_id = sessions.back().id;
+  }
+  for (const int callers : {1, 16, kMost}) {
+    const double durable = reads_per_second(world, sessions, callers, false);
+    rows.push_back({.metric = "reads on the fast lane, SQLite, " + std::to_string(callers) + " sessions at once",
+                    .value = reads_per_second(world, sessions, callers, true),
+                    .unit = "reads/s",
+                    .peer = "the same without the lane",
+                    .peer_value = durable,
+                    .of = Row::Ratio::OursByPeer});
   }
 }
 

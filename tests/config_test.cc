@@ -47,6 +47,7 @@ TEST(config, nothing_is_all_defaults) {
     EXPECT_EQ(config.policy.roles.size(), 1u);
     EXPECT_EQ(config.limits.body_bytes, 1u << 20);
     EXPECT_EQ(config.limits.wait_seconds, 600);
+    EXPECT_FALSE(config.fast_lane_reads);
     EXPECT_EQ(config.digest, sha256_hex(yaml));
   }
   EXPECT_EQ(taken("").digest, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -71,6 +72,7 @@ webhooks:
     - {name: here, url: "http://127.0.0.1:8080", secret_file: /etc/baton/here}
 witness: ["folder:/a", "git:/b", "https://w.example.com/", "http://[::1]:1/x", "file:///var/lib/witness"]
 limits: {body_bytes: 2048, header_bytes: 1024, connections: 1, event_streams: 0, waiting_claims: 2, read_seconds: 3, idle_seconds: 4, wait_seconds: 5}
+fast_lane: {reads: true}
 x-anything: {at: all}
 )yaml");
   const work::Policy& policy = config.policy;
@@ -108,6 +110,7 @@ x-anything: {at: all}
   EXPECT_EQ(config.limits.read_seconds, 3);
   EXPECT_EQ(config.limits.idle_seconds, 4);
   EXPECT_EQ(config.limits.wait_seconds, 5);
+  EXPECT_TRUE(config.fast_lane_reads);
 }
 
 // At the edge of its range each value is taken; TEST(config, each_fault_at_its_place) has the values beyond.

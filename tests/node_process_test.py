@@ -130,6 +130,74 @@ def test_killed_and_back(workspace, operator):
     workspace.verify()
 
 
+PACK = {
+    "session.yaml": 'schema_version: "1.0"\nagent: reader\nphases: [{name: open, initial: true, terminal: true}]\n',
+    "look.yaml": """tool: look
+side_effect: read
+evidence_class: local_transaction
+commit_requirement: acknowledged
+timeouts: {total_ms: 1000}
+retries: {max_attempts: 1, retry_on: []}
+rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 1}}
+assertions: {input_invariants: [], output_invariants: []}
+golden_cases: []
+allowed_errors: []
+""",
+}
+
+
+def test_fast_lane(workspace, operator):
+    """A node that was killed may have lost reads, and the next one says so; one that stopped has not."""
+    folder = os.path.join(workspace.folder, "pack")
+    os.makedirs(folder)
+    for name, text in PACK.items():
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+    with open(workspace.config_file, "a") as file:
+        file.write("fast_lane: {reads: true}\n")
+
+    def unflushed():
+        shown = workspace.run("ledger", "show", "--stream", "node", "--type", "node.unflushed_reads", "--format", "json", status=None)
+        return len(shown.stdout.splitlines())
+
+    def read(node, session, token, call):
+        answer = node.request("POST", f"/v1/sessions/{session}/calls",
+                              {"start": True, "calls": [{"call_id": call, "tool": "look", "arguments": {}}]},
+                              token=operator, session=token)
+        assert answer.status == 200 and answer.json["outcome"] == "proceed", answer
+        on_lane = answer.json.get("fast_lane") is True
+        assert on_lane == ("receipt" not in answer.json), answer
+        return on_lane  # where commits take long, some go the ordinary way
+
+    def calls(node, session):
+        return node.request("GET", f"/v1/sessions/{session}", token=operator).json["session"]["governed"]["counters"]["tool_calls"]
+
+    node = workspace.serve()
+    workspace.run("contract", "activate", folder, "--node", "unix:" + node.socket_path)
+    opened = node.request("POST", "/v1/sessions", {}, token=operator).json["session"]
+    session, token = opened["id"], opened["token"]
+    assert any([read(node, session, token, f"r{at}") for at in range(20)]), "none was on the lane"
+    eventually(lambda: calls(node, session) == 20, "what was read is not recorded")
+    node.kill()
+    node = workspace.serve()
+    assert unflushed() == 1
+    assert calls(node, session) == 20, "what was recorded is gone"
+    for at in range(5):
+        read(node, session, token, f"s{at}")
+    assert node.stop() == 0
+    node = workspace.serve()
+    assert unflushed() == 1, "nothing can be missing after a stop in order"
+    assert calls(node, session) == 25
+    node.kill()
+    # Without a lane the one before is still spoken of, once.
+    with open(workspace.config_file, "w") as file:
+        file.write("exit_protocol: true\n")
+    assert workspace.serve().stop() == 0
+    assert workspace.serve().stop() == 0
+    assert unflushed() == 2
+    workspace.verify()
+
+
 def test_idle_end(workspace, _):
     node = workspace.serve("a", "--idle", "1")
     busy = connect(node.socket_path)  # somebody is there
@@ -327,7 +395,7 @@ def main():
     baton = sys.argv[1]
     streams = int(sys.argv[sys.argv.index("--streams") + 1]) if "--streams" in sys.argv else 2000
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
-    tests = [test_ready_and_alone, test_ends_in_order, test_killed_and_back, test_idle_end, test_stop_by_request,
+    tests = [test_ready_and_alone, test_ends_in_order, test_killed_and_back, test_fast_lane, test_idle_end, test_stop_by_request,
              test_refuses_to_start, test_bad_clients, test_started_by_a_client, test_without_a_node, test_log,
              lambda workspace, operator: test_many_streams(workspace, operator, streams)]
     for test in tests:

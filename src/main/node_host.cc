@@ -103,6 +103,13 @@ Result<FoundConfig> find_config(cli::World& world, const cli::ServeOptions& opti
   if (has_errors(read.diagnostics))
     return failure_of(Code::NODE_CONFIG, "reading the configuration", {{"file", file}, {"problem", "does not hold"}});
   found.config = std::move(read.config);
+  // What one node holds in memory, another one on the same store would not know of.
+  if (found.config.fast_lane_reads && location.kind != cli::LocationKind::Folder)
+    return failure_of(Code::NODE_CONFIG, "reading the configuration",
+                      {{"file", file},
+                       {"problem",
+                        "has `fast_lane.reads: true`, which is for a store in a folder: on PostgreSQL several "
+                        "nodes may decide for one session"}});
   // The node's own environment, never a client's.
   const auto flag = world.environment("AGENT_EXIT_PROTOCOL_ENABLED");
   workspace::apply_flag(found.config, flag ? flag->c_str() : nullptr);

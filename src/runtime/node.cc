@@ -6,10 +6,13 @@
 
 #include "base/ids.h"
 #include "base/random.h"
+#include "json/parse.h"
+#include "ledger/streams.h"
 #include "runtime/feed.h"
 #include "runtime/github.h"
 #include "runtime/outbox.h"
 #include "runtime/sweeper.h"
+#include "runtime/use_cases/fast_lane.h"
 #include "runtime/waiting.h"
 #include "runtime/waiting_starts.h"
 
@@ -20,10 +23,11 @@ const ledger::Actor kNodeActor{"node", ledger::ActorKind::Node};
 
 class RunningNode final : public Node {
  public:
-  RunningNode(Ledger& ledger, Clock& clock, UseCases& cases, Access& access, const workspace::Config& config,
-              const Options& options, std::string name, GithubSecrets secrets, std::unique_ptr<LedgerFeed> feed,
-              std::unique_ptr<Outbox> outbox)
-      : ledger_(ledger),
+  RunningNode(store::Store& store, Ledger& ledger, Clock& clock, UseCases& cases, Access& access,
+              const workspace::Config& config, const Options& options, std::string name, GithubSecrets secrets,
+              std::unique_ptr<LedgerFeed> feed, std::unique_ptr<Outbox> outbox)
+      : store_(store),
+        ledger_(ledger),
         cases_(cases),
         access_(access),
         name_(std::move(name)),
@@ -41,12 +45,23 @@ class RunningNode final : public Node {
   Result<void> begin(const std::string& config_digest, const std::string& version) {
     feed_->start();
     if (auto loaded = access_.load(); !loaded) return loaded;
+    const auto missing = may_miss_reads();
+    if (!missing) return tl::make_unexpected(missing.error());
     Happening started{std::string(kNodeStream), std::string(kNodeStarted), kNodeActor};
     started.payload.set("config_digest", config_digest);
     started.payload.set("name", name_);
     if (!version.empty()) started.payload.set("version", version);
-    const auto recorded = ledger_.writer().run([&](Unit& unit) { return unit.append(started); });
+    if (cases_.config().fast_lane_reads) started.payload.set("fast_lane", true);
+    const auto recorded = ledger_.writer().run([&](Unit& unit) -> Result<void> {
+      if (*missing)
+        if (auto said = unit.append(unflushed()); !said) return said;
+      return unit.append(started);
+    });
     if (!recorded) return tl::make_unexpected(recorded.error());
+    if (*missing && log_)
+      log_("the node before this one did not stop in order: reads of its last " +
+           std::to_string(kFastLaneMilliseconds) + " ms may be missing in the ledger (unflushed_reads)");
+    if (cases_.config().fast_lane_reads) cases_.open_fast_lane();
     started_ = true;
     return {};
   }
@@ -89,11 +104,27 @@ class RunningNode final : public Node {
     outbox_->stop();
     // Last: it tells other nodes that what this one held is free, and wakes the feed, which then ends.
     feed_->stop_soon();
+    cases_.close_fast_lane();
     if (started_) record_stop();
     feed_->stop();
   }
 
  private:
+  // Did the node before this one have a fast lane, and end without saying so?
+  Result<bool> may_miss_reads() {
+    const auto reader = store_.reader();
+    if (!reader) return tl::make_unexpected(reader.error());
+    bool missing = false;
+    auto read = ledger::read_stream_backwards(**reader, kNodeStream, [&](const store::EntryRow& row) {
+      if (row.type != kNodeStarted && row.type != kNodeStopped) return true;
+      const auto payload = json::parse(row.payload);
+      missing = row.type == kNodeStarted && payload && payload->root()["fast_lane"].is_true();
+      return false;
+    });
+    if (!read) return tl::make_unexpected(read.error());
+    return missing;
+  }
+
   void record_stop() {
     Happening stopped{std::string(kNodeStream), std::string(kNodeStopped), kNodeActor};
     stopped.payload.set("name", name_);
@@ -109,6 +140,7 @@ class RunningNode final : public Node {
     outbox_->see(entries);
   }
 
+  store::Store& store_;
   Ledger& ledger_;
   UseCases& cases_;
   Access& access_;
@@ -138,8 +170,8 @@ Result<std::unique_ptr<Node>> Node::start(store::Store& store, Ledger& ledger, C
   auto outbox = Outbox::start(store, clock, config.webhooks_out,
                               {.config_folder = options.config_folder, .owner = name, .log = options.log});
   if (!outbox) return tl::make_unexpected(outbox.error());
-  auto node = std::make_unique<RunningNode>(ledger, clock, cases, access, config, options, name, std::move(*secrets),
-                                            std::move(*feed), std::move(*outbox));
+  auto node = std::make_unique<RunningNode>(store, ledger, clock, cases, access, config, options, name,
+                                            std::move(*secrets), std::move(*feed), std::move(*outbox));
   if (auto begun = node->begin(config.digest, options.version); !begun) return tl::make_unexpected(begun.error());
   return node;
 }

@@ -23,7 +23,7 @@
 namespace baton::runtime {
 
 // What a node records about itself, on the stream `node`. Started: config_digest, version? (of the program), name (this
-// node's among those of the store). Stopped: name.
+// node's among those of the store), fast_lane? (reads may be recorded a little later: runtime/use_cases/fast_lane.h). Stopped: name.
 inline constexpr std::string_view kNodeStream = "node";
 inline constexpr std::string_view kNodeStarted = "node.started";
 inline constexpr std::string_view kNodeStopped = "node.stopped";

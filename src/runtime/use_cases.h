@@ -234,6 +234,12 @@ class UseCases {
   Result<json::Value> list_approvals(std::string_view state, std::size_t limit);
   Result<std::optional<json::Value>> show_approval(std::string_view id);
 
+  // The fast lane for reads (docs/decisions/0040): from now until it is closed, or these are gone. Only on a store that this process alone
+  // writes. Closing waits until all that was answered is recorded.
+  void open_fast_lane();
+  void close_fast_lane();
+  std::uint64_t fast_reads() const;  // that were decided on it
+
   // What equals_env is compared with, instead of the process's environment: for tests.
   void use_environment(std::map<std::string, std::string> variables);
 

@@ -212,6 +212,15 @@ bool Writer::submit(UseCase use_case, Acknowledge acknowledge, std::vector<Read>
   return true;
 }
 
+void Writer::submit_answered(UseCase use_case, Acknowledge acknowledge) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({std::move(use_case), std::move(acknowledge)});
+    if (!is_waited_for()) return;
+  }
+  wake_.notify_one();
+}
+
 Result<Acknowledgement> Writer::run(UseCase use_case) {
   std::unique_lock lock(mutex_);
   if (leading_ || !queue_.empty()) {

@@ -144,6 +144,9 @@ class Writer {
   // `reads` are rows that it will want, if that is known: those of a whole batch are asked for at once.
   bool submit(UseCase use_case, Acknowledge acknowledge, std::vector<Read> reads = {});
 
+  // The same of what somebody was told already: however full the queue is. Whoever uses it keeps a bound of his own.
+  void submit_answered(UseCase use_case, Acknowledge acknowledge);
+
   // Runs it or queues it, and waits. STORE_BUSY when the queue is full.
   Result<Acknowledgement> run(UseCase use_case);
 

@@ -25,6 +25,7 @@ class Maker {
       rest_of(id);
       look(id);
     }
+    for (ToolId id = 0; id < plan_.tools.size(); ++id) rules_.tools[id].is_plain_read = is_plain_read(id);
   }
 
  private:
@@ -86,6 +87,18 @@ class Maker {
     std::ranges::sort(out.shared, {}, [&](const ToolRules::Shared& one) -> const std::string& {
       return workflow_->shared[one.resource].alias;
     });
+  }
+
+  bool is_plain_read(ToolId id) const {
+    const contract::Tool& tool = plan_.tools[id];
+    const ToolRules& own = rules_.tools[id];
+    const bool is_forbidden = std::ranges::any_of(plan_.tools, [&](const contract::Tool& other) {
+      return std::ranges::find(other.forbids, id) != other.forbids.end();
+    });
+    return !contract::is_mutating(tool.side_effect) && tool.binds.empty() && tool.aggregates.empty() &&
+           tool.envelopes.empty() && own.stages.empty() && tool.preconditions.empty() && own.told.empty() &&
+           !tool.advances_to && tool.forbids.empty() && !is_forbidden && tool.label_gates.empty() &&
+           !plan_.limits.max_calls.contains(id) && !tool.checkpoint && tool.checkpoints.empty();
   }
 
   void look(ToolId id) {

@@ -54,6 +54,9 @@ struct ToolRules {
   std::vector<contract::PathAt> request_paths,
       response_paths;                          // the same of what the model was asked, and of what it said
   std::vector<contract::PathAt> output_paths;  // the same of its output
+  // It only reads, and no rule of the pack remembers, counts or guards its calls by themselves: what they leave behind is a step, a call
+  // and an entry of the loop's window.
+  bool is_plain_read = false;
 };
 
 struct Rules {

@@ -208,6 +208,12 @@ void read_limits(Findings& findings, Value value, Config& into) {
   read_object(findings, value, kLimitFields, into.limits);
 }
 
+constexpr std::array kLaneFields = {
+    Field<Config>{"reads", boolean<&Config::fast_lane_reads>},
+};
+
+void read_fast_lane(Findings& findings, Value value, Config& into) { read_object(findings, value, kLaneFields, into); }
+
 constexpr std::array kFields = {
     Field<Config>{"exit_protocol", read_exit_protocol},
     Field<Config>{"lease", in_policy<object<kLeaseFields, Policy>>},
@@ -219,6 +225,7 @@ constexpr std::array kFields = {
     Field<Config>{"webhooks", object<kWebhookFields, Config>},
     Field<Config>{"witness", read_witness},
     Field<Config>{"limits", read_limits},
+    Field<Config>{"fast_lane", read_fast_lane},
 };
 
 }  // namespace

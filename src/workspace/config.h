@@ -48,7 +48,8 @@ struct Config {
   std::vector<WebhookTarget> webhooks_out;
   std::vector<std::string> witnesses;
   NodeLimits limits;
-  std::string digest;  // SHA-256 of the file's bytes, hexadecimal; of nothing when there is no file
+  bool fast_lane_reads = false;  // reads on which nothing depends are recorded a little after they were answered
+  std::string digest;            // SHA-256 of the file's bytes, hexadecimal; of nothing when there is no file
 };
 
 struct ReadConfig {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "json/parse.h"
 #include "ledger/streams.h"
+#include "runtime/use_cases/fast_lane.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
 
@@ -145,16 +146,19 @@ void Engine::run(const Mutation& by, Body body, Answered done, Manner manner) {
   if (!by.idempotency_key.empty())
     reads.push_back({&tables::kAnswers, {short_hash(by.idempotency_key), by.caller.actor.id}});
   under_way_->fetch_add(1);
+  if (lane) lane->enter(running->manner.touches);
   const auto is_told = [under_way = under_way_] {
     if (under_way->fetch_sub(1) == 1) under_way->notify_all();
   };
   const bool taken = ledger.writer().submit([this, running](Unit& unit) { return conduct(*running, unit); },
                                             [this, running, is_told](Result<Acknowledgement> acknowledgement) {
+                                              if (lane) lane->leave(running->manner.touches);
                                               tell(*running, std::move(acknowledgement));
                                               is_told();
                                             },
                                             std::move(reads));
   if (taken) return;
+  if (lane) lane->leave_later(running->manner.touches);
   running->done(failure_of(Code::STORE_BUSY, "recording", {{"count", std::to_string(limits::kWriterQueueMax)}}));
   is_told();
 }

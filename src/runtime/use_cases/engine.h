@@ -23,6 +23,7 @@
 namespace baton::runtime {
 
 class Act;
+class FastLane;
 
 // Where an entry is found again: a replayed answer has the receipt of the first.
 struct EntryMark {
@@ -52,6 +53,8 @@ class Engine {
     std::string signal = {};
     Finish finish_replay = {};
     std::vector<Read> reads = {};  // rows that the body will want
+    // The one governed session that the body may touch; empty: it may be any. Reads of all others stay on the fast lane meanwhile.
+    std::string touches = {};
   };
   void run(const Mutation& by, Body body, Answered done) { run(by, std::move(body), std::move(done), Manner{}); }
   void run(const Mutation& by, Body body, Answered done, Manner manner);
@@ -70,6 +73,7 @@ class Engine {
   const workspace::Config& config;
   Refusals refusals;
   Timekeeper timekeeper;
+  std::unique_ptr<FastLane> lane;  // null: reads have none. Set before anything is asked
 
  private:
   struct Running;

@@ -14,6 +14,7 @@
 #include "ledger/blob.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
+#include "runtime/use_cases/fast_lane.h"
 #include "runtime/work_events.h"
 #include "session/door.h"
 #include "session/shown.h"
@@ -28,12 +29,6 @@ using session::kNone;
 
 constexpr std::string_view kDefaultRole = "agent";
 
-// A body that was parsed once, for every run of the use case.
-struct Question {
-  json::Document document;
-  json::Node root() const { return document.root(); }
-};
-
 // Null when it is none; `refused` says why.
 std::shared_ptr<const Question> read_question(std::string text, std::size_t bytes_max,
                                               std::vector<Diagnostic>& refused) {
@@ -44,17 +39,6 @@ std::shared_ptr<const Question> read_question(std::string text, std::size_t byte
       report(Code::SESSION_OPTIONS, {},
              {{"problem", document ? "the body is no object" : "the body is not JSON: " + document.error().what}})};
   return nullptr;
-}
-
-// What identifies things in an entry looks random and is no secret.
-std::vector<std::string> id_pointers(const Value& payload) {
-  std::vector<std::string> out = {"/session_id", "/call_id",  "/arguments_sha256", "/approval_id", "/pack",
-                                  "/token_id",   "/agent_id", "/workflow_id",      "/handoff_id",  "/parent"};
-  if (const Value* calls = payload.find("calls"))
-    for (std::size_t i = 0; i < calls->elements().size(); ++i)
-      for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id", "/spends"})
-        out.push_back("/calls/" + std::to_string(i) + member);
-  return out;
 }
 
 Result<void> append_ids_exempt(Act& act, const ledger::Actor& actor, std::string stream, std::string_view type,
@@ -74,6 +58,16 @@ Result<void> append_session(Act& act, const std::string& session_id, std::string
 Result<void> was_seen(const Act::Governed& held) {
   if (held.workflow && held.workflow->problem()) return tl::make_unexpected(*held.workflow->problem());
   return {};
+}
+
+std::vector<std::string> id_pointers(const Value& payload) {
+  std::vector<std::string> out = {"/session_id", "/call_id",  "/arguments_sha256", "/approval_id", "/pack",
+                                  "/token_id",   "/agent_id", "/workflow_id",      "/handoff_id",  "/parent"};
+  if (const Value* calls = payload.find("calls"))
+    for (std::size_t i = 0; i < calls->elements().size(); ++i)
+      for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id", "/spends"})
+        out.push_back("/calls/" + std::to_string(i) + member);
+  return out;
 }
 
 std::string approval_id_of(std::string_view session_id, std::string_view call_id) {
@@ -108,6 +102,12 @@ Result<void> request_approval(Act& act, Approval& approval) {
                      "/subject/contract"});
 }
 
+bool may_act_for(const Caller& caller, const work::Session& session) {
+  if (!caller.session_id.empty()) return caller.session_id == session.id;
+  return caller.actor.kind == work::ActorKind::Operator || caller.actor.kind == work::ActorKind::Node ||
+         caller.actor.id == session.actor_id;
+}
+
 // --- finding it -------------------------------------------------------------------------------------------------------------------
 
 Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id, By by) {
@@ -115,11 +115,7 @@ Result<std::optional<Act::Governed>> Act::governed(const std::string& session_id
   if (work::is_work_id(session_id)) found = session(session_id);
   if (!found) return tl::make_unexpected(found.error());
   if (!*found) return refuse(report(Code::SESSION_UNKNOWN, {}, {{"session", session_id}})), std::nullopt;
-  const Caller& who = caller();
-  const bool by_token = !who.session_id.empty();
-  const bool stands_above = who.actor.kind == work::ActorKind::Operator || who.actor.kind == work::ActorKind::Node;
-  const bool own = by_token ? who.session_id == session_id : stands_above || who.actor.id == (*found)->actor_id;
-  if (!own && by == By::Caller)
+  if (by == By::Caller && !may_act_for(caller(), **found))
     return refuse(report(Code::SESSION_NOT_YOURS, {}, {{"session", session_id}})), std::nullopt;
   Governed out;
   out.opened_by_operator = (*found)->actor_kind == work::ActorKind::Operator;
@@ -438,14 +434,6 @@ void UseCases::open_session(const Mutation& by, OpenSession asked, Answered done
 
 namespace {
 
-// The proposal of a question, with an id for every call.
-struct Asking {
-  std::shared_ptr<const Question> question;
-  session::ReadProposal read;
-  bool starts = false;
-  bool is_nameless = false;  // one call, without an id: it may be one that was approved
-};
-
 class Govern {
  public:
   Govern(Act& act, const std::string& session_id, const Asking& asking)
@@ -723,12 +711,15 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
       call.malformed = "they hold a number beyond all bounds";
     }
   }
+  if (inside_->lane)
+    if (auto answer = inside_->lane->propose(by, session_id, *asking)) return done(std::move(*answer));
   std::vector<Read> reads = reads_of_governed(session_id);
+  std::string touches = session_id;
   inside_->run(by,
                [session_id = std::move(session_id), asking, digests](Act& act) {
                  return Govern(act, session_id, *asking).run();
                },
-               std::move(done), {.reads = std::move(reads)});
+               std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
 }
 
 // --- beginning and settling ---------------------------------------------------------------------------------------------------------
@@ -805,6 +796,36 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   return {};
 }
 
+}  // namespace
+
+void set_settlement(Value& payload, const session::Rules& rules, session::ToolId tool,
+                    const session::SettleVerdict& verdict, const Question& question, const session::Receipt& receipt,
+                    const session::Hiding& hiding) {
+  const Value settled = settled_value(verdict);
+  for (const auto& [name, value] : settled.members()) payload.set(name, value);
+  payload.set("result", question.root()["result"].string());
+  if (!receipt.ack) payload.set("ack", false);
+  if (const json::Node output = receipt.output.root()) {
+    Value kept = Value::object();
+    set_arguments(kept, output);
+    if (const Value* inline_output = kept.find("arguments")) payload.set("output", *inline_output);
+    else payload.set("output_text", *kept.find("arguments_text"));
+    if (!output.is_object()) payload.set("output_object", false);
+    if (tool != kNone) payload.set("values", recorded_values(receipt.output, rules.tools[tool].output_paths, hiding));
+  }
+  if (receipt.kind == session::Receipt::Error || receipt.kind == session::Receipt::Timeout) {
+    const session::CallError& error = receipt.error;
+    Value about = Value::object();
+    if (!error.code.empty()) about.set("code", error.code);
+    if (!error.error_class.empty()) about.set("class", error.error_class);
+    if (error.http_status) about.set("http_status", *error.http_status);
+    if (!error.message.empty()) about.set("message", error.message.substr(0, 2000));
+    payload.set("error", std::move(about));
+  }
+}
+
+namespace {
+
 Result<void> settle_one(Act& act, const std::string& session_id, const Question& question,
                         const session::ReadReceipt& receipt) {
   auto found = act.governed(session_id);
@@ -822,29 +843,7 @@ Result<void> settle_one(Act& act, const std::string& session_id, const Question&
     return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
            Result<void>();
   Value payload = session_payload(act, session_id);
-  const Value settled = settled_value(verdict);
-  for (const auto& [name, value] : settled.members()) payload.set(name, value);
-  payload.set("result", question.root()["result"].string());
-  if (!receipt.receipt.ack) payload.set("ack", false);
-  if (const json::Node output = receipt.receipt.output.root()) {
-    Value kept = Value::object();
-    set_arguments(kept, output);
-    if (const Value* inline_output = kept.find("arguments")) payload.set("output", *inline_output);
-    else payload.set("output_text", *kept.find("arguments_text"));
-    if (!output.is_object()) payload.set("output_object", false);
-    if (tool != kNone)
-      payload.set("values",
-                  recorded_values(receipt.receipt.output, held.session.rules->tools[tool].output_paths, hiding));
-  }
-  if (receipt.receipt.kind == session::Receipt::Error || receipt.receipt.kind == session::Receipt::Timeout) {
-    const session::CallError& error = receipt.receipt.error;
-    Value about = Value::object();
-    if (!error.code.empty()) about.set("code", error.code);
-    if (!error.error_class.empty()) about.set("class", error.error_class);
-    if (error.http_status) about.set("http_status", *error.http_status);
-    if (!error.message.empty()) about.set("message", error.message.substr(0, 2000));
-    payload.set("error", std::move(about));
-  }
+  set_settlement(payload, *held.session.rules, tool, verdict, question, receipt.receipt, hiding);
   const session::Effects effects = session::take_settlement(*held.session.rules, state, verdict.settled);
   if (effects.killed) payload.set("killed", true);
   if (auto done = append_session(act, session_id, kCallSettled, std::move(payload)); !done) return done;
@@ -887,9 +886,10 @@ void UseCases::start_call(const Mutation& by, std::string session_id, std::strin
   auto question = read_question(std::move(start), limits::kCallArgumentsBytesMax * 2, refused);
   if (!question) return inside_->refuse(by, std::move(refused), done);
   std::vector<Read> reads = reads_of_governed(session_id);
+  std::string touches = session_id;
   inside_->run(
       by, [session_id = std::move(session_id), question](Act& act) { return start_one(act, session_id, *question); },
-      std::move(done), {.reads = std::move(reads)});
+      std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
 }
 
 void UseCases::settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done) {
@@ -901,12 +901,15 @@ void UseCases::settle_call(const Mutation& by, std::string session_id, std::stri
     if (!read->problem.empty()) refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", read->problem}})};
   }
   if (!refused.empty()) return inside_->refuse(by, std::move(refused), done);
+  if (inside_->lane)
+    if (auto answer = inside_->lane->settle(by, session_id, *question, read->receipt)) return done(std::move(*answer));
   std::vector<Read> reads = reads_of_governed(session_id);
+  std::string touches = session_id;
   inside_->run(by,
                [session_id = std::move(session_id), question, read](Act& act) {
                  return settle_one(act, session_id, *question, *read);
                },
-               std::move(done), {.reads = std::move(reads)});
+               std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
 }
 
 // --- the rest -----------------------------------------------------------------------------------------------------------------------

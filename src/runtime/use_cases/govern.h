@@ -3,14 +3,42 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "json/document.h"
 #include "runtime/session_record.h"
 #include "runtime/use_cases/inside.h"
+#include "session/door.h"
 
 namespace baton::runtime {
+
+// A body that was parsed once, for every run of the use case.
+struct Question {
+  json::Document document;
+  json::Node root() const { return document.root(); }
+};
+
+// The proposal of a question, with an id for every call.
+struct Asking {
+  std::shared_ptr<const Question> question;
+  session::ReadProposal read;
+  bool starts = false;
+  bool is_nameless = false;  // one call, without an id: it may be one that was approved
+};
+
+// What identifies things in an entry about a session looks random and is no secret: pointers to it.
+std::vector<std::string> id_pointers(const json::Value& payload);
+
+// The session's own token, or somebody who stands above it, or whoever it belongs to.
+bool may_act_for(const Caller& caller, const work::Session& session);
+
+// The members of session.call_settled beside session_id and at.
+void set_settlement(json::Value& payload, const session::Rules& rules, session::ToolId tool,
+                    const session::SettleVerdict& verdict, const Question& question, const session::Receipt& receipt,
+                    const session::Hiding& hiding);
 
 // Could everything that a decision looked at in the workflow be read?
 Result<void> was_seen(const Act::Governed& held);

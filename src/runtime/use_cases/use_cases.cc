@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/use_cases.h"
 
+#include "runtime/use_cases/fast_lane.h"
 #include "runtime/use_cases/inside.h"
 
 namespace baton::runtime {
@@ -17,6 +18,14 @@ void UseCases::note_refusal(std::string_view what, const Caller& caller, std::st
   inside_->refusals.note(
       {std::string(what), ledger_actor(caller.actor), caller.session_id, std::string(subject), std::move(codes)});
 }
+
+void UseCases::open_fast_lane() { inside_->lane = std::make_unique<FastLane>(*inside_); }
+
+void UseCases::close_fast_lane() {
+  if (inside_->lane) inside_->lane->close();
+}
+
+std::uint64_t UseCases::fast_reads() const { return inside_->lane ? inside_->lane->reads() : 0; }
 
 const workspace::Config& UseCases::config() const { return inside_->config; }
 

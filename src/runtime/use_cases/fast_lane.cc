@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/use_cases/fast_lane.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/limits.h"
+#include "runtime/node.h"
+#include "runtime/packs.h"
+#include "runtime/session_events.h"
+#include "runtime/use_cases/govern.h"
+#include "runtime/work_events.h"
+#include "session/shown.h"
+#include "store/tables.h"
+
+namespace baton::runtime {
+namespace {
+
+namespace tables = store::tables;
+using json::Value;
+
+// Half of what a crash may lose is for gathering, the other half for the commit.
+constexpr auto kGathering = std::chrono::milliseconds(kFastLaneMilliseconds / 2);
+
+// Ready to be recorded; nothing when it would take more than an entry: then it goes the ordinary way.
+std::optional<PreparedHappening> ready(const ledger::Actor& actor, const std::string& session_id, std::string_view type,
+                                       Value payload) {
+  const std::vector<std::string> pointers = id_pointers(payload);
+  auto prepared = prepare(
+      {session_stream(session_id), std::string(type), actor, std::move(payload), {pointers.begin(), pointers.end()}});
+  if (!prepared || !prepared->blobs.empty() || !ledger::blob_references(prepared->draft->payload).empty())
+    return std::nullopt;
+  return std::move(*prepared);
+}
+
+Value payload_of(std::string_view session_id, Time now) {
+  Value out = Value::object();
+  out.set("session_id", session_id);
+  out.set("at", format_time(now));
+  return out;
+}
+
+}  // namespace
+
+FastLane::FastLane(Engine& engine) : engine_(engine), thread_([this] { work(); }) {}
+
+FastLane::~FastLane() { close(); }
+
+// --- sessions -----------------------------------------------------------------------------------------------------------------------
+
+// A session's pack never changes, so that tools which do not qualify are told apart without looking at its state.
+std::shared_ptr<const session::Rules> FastLane::rules_for(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = rules_.find(session_id); known != rules_.end()) return known->second;
+  const auto reader = engine_.store.reader();
+  if (!reader) return nullptr;
+  const auto row = (*reader)->get(tables::kSessionStates, {session_id});
+  if (!row || !*row) return nullptr;
+  auto rules = rules_in(**reader, pack_in(**row));
+  if (!rules) return nullptr;
+  if (rules_.size() >= kFastLaneSessionsMax) rules_.clear();
+  return rules_.emplace(session_id, std::move(*rules)).first->second;
+}
+
+std::shared_ptr<FastLane::Session> FastLane::find(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  if (entered_all_ != 0 || entered_.contains(session_id)) return nullptr;
+  if (const auto known = sessions_.find(session_id); known != sessions_.end()) return known->second;
+  if (sessions_.size() >= kFastLaneSessionsMax) return nullptr;
+  // Nobody has anything under way that could touch it, and nothing of it is still to be recorded: what the store has is the newest.
+  auto loaded = load(session_id);
+  if (loaded) sessions_.emplace(session_id, loaded);
+  return loaded;
+}
+
+std::shared_ptr<FastLane::Session> FastLane::load(const std::string& session_id) {
+  const auto reader = engine_.store.reader();
+  if (!reader) return nullptr;
+  const auto row = (*reader)->get(tables::kSessionStates, {session_id});
+  const auto own = (*reader)->get(tables::kSessions, {session_id});
+  if (!row || !*row || !own || !*own) return nullptr;
+  auto rules = rules_in(**reader, pack_in(**row));
+  if (!rules) return nullptr;
+  auto governed = read_governed(**row, std::move(*rules));
+  auto session = read_session(**own);
+  if (!governed || !session) return nullptr;
+  const session::State& state = governed->state;
+  if (state.standing != session::Standing::Open || state.mode != session::Mode::Enforce) return nullptr;
+  auto out = std::make_shared<Session>();
+  out->governed = std::move(*governed);
+  out->session = std::move(*session);
+  if (out->session.work_id.empty()) return out;
+  const auto item_row = (*reader)->get(tables::kWorkItems, {out->session.work_id});
+  if (!item_row || !*item_row) return nullptr;
+  auto item = read_item(**item_row);
+  if (!item) return nullptr;
+  out->item = std::move(*item);
+  return out;
+}
+
+// As Act::governed() and the renewal of the lease would have it: where anything would be refused, or recorded beside, not here.
+bool FastLane::may_act(const Session& held, const Caller& caller, Time now) const {
+  if (!may_act_for(caller, held.session)) return false;
+  if (!held.item) return true;
+  const auto& lease = held.item->lease;
+  return lease && !lease->parked_until && held.session.fence == held.governed.fence &&
+         (lease->expires_at.nanoseconds - now.nanoseconds) * 2 > lease->ttl &&
+         work::check_lease(*held.item, held.session, now, Code::LEASE_STALE).empty();
+}
+
+// --- deciding -----------------------------------------------------------------------------------------------------------------------
+
+std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& session_id, const Asking& asking) {
+  const session::Proposal& proposal = asking.read.proposal;
+  if (!is_open_ || !asking.starts || proposal.calls.size() != 1 || !by.idempotency_key.empty() ||
+      proposal.request.root() || proposal.response.root() || proposal.estimate || is_behind() ||
+      !work::is_work_id(session_id))
+    return std::nullopt;
+  const session::Proposed& call = proposal.calls[0];
+  if (!call.arguments.root().is_object()) return std::nullopt;
+  const auto known = rules_for(session_id);
+  if (known == nullptr) return std::nullopt;
+  const session::Rules& rules = *known;
+  if (rules.workflow != nullptr) return std::nullopt;  // its budgets are shared with sessions that this one knows nothing of
+  const auto tool = rules.plan->find_tool(call.tool);
+  if (!tool || !rules.tools[*tool].is_plain_read) return std::nullopt;
+  for (const contract::Resource& resource : rules.plan->resources)
+    if (call.arguments.at(resource.at)) return std::nullopt;
+
+  const auto held = find(session_id);
+  if (held == nullptr) return std::nullopt;
+  const std::lock_guard lock(held->mutex);
+  const Time now = engine_.timekeeper.judge(engine_.clock.now());
+  if (held->is_closed || !may_act(*held, by.caller, now)) return std::nullopt;
+  session::State state = held->governed.state;  // nothing has happened until all of it has
+  if (state.find(call.id) != nullptr || state.open.size() >= limits::kOpenCallsMax) return std::nullopt;
+  const KeyedHiding hiding(engine_.ledger.redaction_key());
+  const session::StepVerdict verdict = session::decide(rules, state, proposal, &hiding);
+  if (verdict.calls[0].verdict != session::Verdict::Allow) return std::nullopt;
+
+  const ledger::Actor actor = ledger_actor(by.caller.actor);
+  Value step = payload_of(session_id, now);
+  Value decided = step_value(rules, proposal, verdict, {""}, hiding);
+  for (auto& [name, value] : decided.members()) step.set(name, std::move(value));
+  const session::Effects effects = session::take_step(rules, state, session::step_of(proposal, verdict));
+  Value body = session::shown(rules, state, proposal, verdict, effects, &hiding);
+  const session::StartVerdict started = session::start(rules, state, call.id, {}, {}, false, &hiding);
+  if (!started.is_open || !started.failures.empty()) return std::nullopt;
+  session::take_start(rules, state, {call.id, false, started.facts, started.digest});
+  Value begun = payload_of(session_id, now);
+  begun.set("call_id", call.id);
+  begun.set("verdict", "allow");
+  begun.set("failures", Value::array());
+
+  auto first = ready(actor, session_id, kSessionStep, std::move(step));
+  auto second = ready(actor, session_id, kCallStarted, std::move(begun));
+  if (!first || !second) return std::nullopt;
+  held->governed.state = std::move(state);
+  add(*held, {std::move(*first), std::move(*second)});
+  ++reads_;
+  body.find("calls")->elements()[0].set("started", true);
+  body.set("fast_lane", true);
+  Answer answer;
+  answer.body = std::move(body);
+  return answer;
+}
+
+std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& session_id, const Question& question,
+                                       const session::Receipt& receipt) {
+  const json::Node id = question.root()["call_id"];
+  if (!is_open_ || receipt.kind != session::Receipt::Ok || !by.idempotency_key.empty() || !id.is_string() ||
+      is_behind() || !work::is_work_id(session_id))
+    return std::nullopt;
+  const auto held = find(session_id);
+  if (held == nullptr) return std::nullopt;
+  const std::lock_guard lock(held->mutex);
+  const Time now = engine_.timekeeper.judge(engine_.clock.now());
+  if (held->is_closed || !may_act(*held, by.caller, now)) return std::nullopt;
+  const session::Rules& rules = *held->governed.rules;
+  session::State state = held->governed.state;
+  const session::OpenCall* call = state.find(id.string());
+  if (call == nullptr || call->state != session::CallState::Executing || call->tool == session::kNone ||
+      !rules.tools[call->tool].is_plain_read)
+    return std::nullopt;
+  const KeyedHiding hiding(engine_.ledger.redaction_key());
+  const session::SettleVerdict verdict = session::settle(rules, state, call->id, receipt, &hiding);
+  if (!verdict.is_open || verdict.state != session::CallState::Committed || !verdict.failures.empty())
+    return std::nullopt;
+  Value payload = payload_of(session_id, now);
+  set_settlement(payload, rules, call->tool, verdict, question, receipt, hiding);
+  const session::Effects effects = session::take_settlement(rules, state, verdict.settled);
+  auto settled = ready(ledger_actor(by.caller.actor), session_id, kCallSettled, std::move(payload));
+  if (!settled) return std::nullopt;
+  held->governed.state = std::move(state);
+  add(*held, {std::move(*settled)});
+  Answer answer;
+  answer.body = session::shown(verdict, effects);
+  answer.body.set("call_id", verdict.settled.call_id);
+  answer.body.set("fast_lane", true);
+  return answer;
+}
+
+// --- beside the rest ------------------------------------------------------------------------------------------------------------------
+
+// All of it under one lock: whoever enters after us must find what was answered queued before him, not about to be.
+void FastLane::enter(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  // Whoever found the session before is either done with it, or finds it closed.
+  const auto close_one = [this](Session& held) {
+    const std::lock_guard held_lock(held.mutex);
+    held.is_closed = true;
+    record(held);
+  };
+  if (session_id.empty()) {
+    ++entered_all_;
+    for (const auto& [id, held] : sessions_) close_one(*held);
+    sessions_.clear();
+    return;
+  }
+  ++entered_[session_id];
+  const auto known = sessions_.find(session_id);
+  if (known == sessions_.end()) return;
+  close_one(*known->second);
+  sessions_.erase(known);
+}
+
+void FastLane::leave(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  if (session_id.empty()) {
+    --entered_all_;
+    return;
+  }
+  const auto known = entered_.find(session_id);
+  if (--known->second == 0) entered_.erase(known);
+}
+
+void FastLane::leave_later(const std::string& session_id) {
+  ++queued_;
+  engine_.ledger.writer().submit_answered([](Unit&) { return Result<void>(); },
+                                          [this, session_id](const Result<Acknowledgement>&) {
+                                            leave(session_id);
+                                            is_recorded();
+                                          });
+}
+
+// --- recording ------------------------------------------------------------------------------------------------------------------------
+
+bool FastLane::is_behind() const {
+  const std::int64_t oldest = oldest_;
+  return waiting_ >= kFastLaneEntriesMax ||
+         (oldest != INT64_MAX && engine_.clock.monotonic_ns() - oldest > kFastLaneMilliseconds * 1'000'000);
+}
+
+void FastLane::add(Session& held, std::vector<PreparedHappening> happenings) {
+  const bool is_first = held.pending.empty();
+  waiting_ += happenings.size();
+  std::ranges::move(happenings, std::back_inserter(held.pending));
+  if (!is_first) return;
+  held.since = engine_.clock.monotonic_ns();
+  {
+    const std::lock_guard lock(clock_mutex_);
+    since_.insert(held.since);
+    oldest_ = *since_.begin();
+    is_due_ = true;
+  }
+  wake_.notify_one();
+}
+
+void FastLane::record(Session& held) {
+  if (held.pending.empty()) return;
+  const auto batch = std::make_shared<const std::vector<PreparedHappening>>(std::exchange(held.pending, {}));
+  ++queued_;
+  engine_.ledger.writer().submit_answered(
+      [batch](Unit& unit) -> Result<void> {
+        for (const PreparedHappening& one : *batch)
+          if (auto appended = unit.append(one); !appended) return appended;
+        return {};
+      },
+      [this, batch, since = held.since](const Result<Acknowledgement>& recorded) {
+        // The store does not take what was answered. No more of that: the lane stays closed, and what is missing is said.
+        if (!recorded) {
+          is_open_ = false;
+          lost_ += batch->size();
+        }
+        waiting_ -= batch->size();
+        {
+          const std::lock_guard lock(clock_mutex_);
+          since_.erase(since_.find(since));
+          oldest_ = since_.empty() ? INT64_MAX : *since_.begin();
+        }
+        is_recorded();
+      });
+}
+
+// The last thing that a batch does: whoever waits for it may then be gone.
+void FastLane::is_recorded() {
+  const std::lock_guard lock(clock_mutex_);
+  if (--queued_ == 0) recorded_.notify_all();
+}
+
+void FastLane::record_all() {
+  std::vector<std::shared_ptr<Session>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, held] : sessions_) all.push_back(held);
+  }
+  for (const auto& held : all) {
+    const std::lock_guard lock(held->mutex);
+    record(*held);
+  }
+}
+
+void FastLane::work() {
+  std::unique_lock lock(clock_mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return is_due_ || ending_; });
+    if (ending_) return;
+    wake_.wait_for(lock, kGathering, [this] { return ending_; });
+    is_due_ = false;  // what is added from now on is due anew
+    lock.unlock();
+    record_all();
+    lock.lock();
+  }
+}
+
+void FastLane::close() {
+  is_open_ = false;
+  {
+    const std::lock_guard lock(clock_mutex_);
+    ending_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  enter({});  // closes all sessions, with what is still to be recorded of them
+  {
+    std::unique_lock lock(clock_mutex_);
+    recorded_.wait(lock, [this] { return queued_ == 0; });
+  }
+  leave({});
+  if (const std::size_t lost = lost_.exchange(0); lost != 0)
+    static_cast<void>(engine_.ledger.writer().run([&](Unit& unit) { return unit.append(unflushed(lost)); }));
+}
+
+// --- what may be missing --------------------------------------------------------------------------------------------------------------
+
+Happening unflushed(std::size_t entries) {
+  Happening out{std::string(kNodeStream), std::string(kUnflushedReads), node_actor()};
+  out.payload.set("within_ms", kFastLaneMilliseconds);
+  if (entries != 0) out.payload.set("entries", entries);
+  return out;
+}
+
+}  // namespace baton::runtime
