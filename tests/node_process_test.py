@@ -234,6 +234,11 @@ def test_refuses_to_start(workspace, _):
     with open(wrong, "w") as file:
         file.write("exit_protocol: perhaps\nnonsense: 1\n")
     refused("--config", wrong, says=["NODE_CONFIG", "CONFIG_FIELD_TYPE", "CONFIG_FIELD_UNKNOWN", "wrong.yaml:1:", "wrong.yaml:2:"])
+    # What one node holds in memory another would not know of: not where several share a store.
+    lane = os.path.join(workspace.folder, "lane.yaml")
+    with open(lane, "w") as file:
+        file.write("fast_lane: {reads: true}\n")
+    refused("--config", lane, store="postgresql://nobody@127.0.0.1:1/none", says=["NODE_CONFIG", "fast_lane", "PostgreSQL"])
     os.chmod(wrong, 0o666)
     refused("--config", wrong, says=["NODE_CONFIG", "written by anyone"])
     # With a certificate and a token other machines are listened to.
