@@ -132,6 +132,10 @@ class Transaction {
   // The store's clock, read once when the transaction began.
   virtual Result<Time> now() = 0;
 
+  // Where others may hold what this one wants: it waits for them a fraction of a second at most, then STORE_CONFLICT. For who holds a lot
+  // itself and can do with less at the next try: two that wait for each other find out soon.
+  virtual Result<void> hurry() { return {}; }
+
   // Locked as by Lock::Wait.
   virtual Result<std::optional<Row>> get(const Table& table, const Row& key) = 0;
   // Several at once, in the order of the keys; where asking is a way to a server and back, in one of them.

@@ -14,6 +14,7 @@ namespace baton::store::postgres {
 // --- transactions -------------------------------------------------------------------------------------------------------
 
 constexpr std::string_view kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+constexpr std::string_view kHurry = "SET LOCAL lock_timeout = 200";
 constexpr std::string_view kBeginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 constexpr std::string_view kCommit = "COMMIT";
 constexpr std::string_view kRollback = "ROLLBACK";

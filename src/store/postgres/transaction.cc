@@ -54,6 +54,11 @@ class PostgresTransaction final : public Transaction {
     return state();
   }
 
+  Result<void> hurry() override {
+    connection_->send(kHurry);
+    return state();
+  }
+
   Result<Time> now() override {
     if (!now_) {
       Result<Rows> rows = connection_->await(clock_);
