@@ -1290,6 +1290,294 @@ TEST(HttpApi, MetricsCanBeRead) {
   EXPECT_GT(samples.at("process_resident_memory_bytes"), 1e6);
 }
 
+// --- workflows ----------------------------------------------------------------------------------------------------------------
+
+// An orchestrator and workers that deploy; who first deploys a service is the only one who does.
+std::string release_train(std::string_view close_policy = "request_cancel") {
+  const auto file = [](std::string_view name, std::string_view text) {
+    json::Value out = json::Value::object();
+    out.set("name", name);
+    out.set("text", text);
+    return out;
+  };
+  const auto pack = [&](std::string_view session, std::string_view tool, std::string_view effect) {
+    json::Value out = json::Value::object(), contracts = json::Value::array();
+    contracts.push(file(std::string(tool) + ".yaml",
+                        "tool: " + std::string(tool) + "\nside_effect: " + std::string(effect) +
+                            "\nevidence_class: local_transaction\ncommit_requirement: acknowledged\n"
+                            "timeouts: {total_ms: 1000}\nretries: {max_attempts: 1, retry_on: []}\n"
+                            "rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 1}}\n"
+                            "assertions: {input_invariants: [], output_invariants: []}\nallowed_errors: []\n"
+                            "golden_cases: []\n"));
+    out.set("contracts", std::move(contracts));
+    out.set("session", file("session.yaml", session));
+    return out;
+  };
+  json::Value packs = json::Value::object();
+  packs.set("orchestrator", pack("schema_version: \"1.0\"\nagent: orchestrator\n", "read_plan", "read"));
+  packs.set("worker", pack("schema_version: \"1.0\"\nagent: worker\nrisk_defaults: {admin: allow}\n"
+                           "resources: {service: {type: service, extract_from: {path: $.service}}}\n",
+                           "deploy", "admin"));
+  json::Value workflow = json::Value::object(), body = json::Value::object();
+  workflow.set(
+      "workflow",
+      file("workflow.yaml",
+           "schema_version: \"1.0\"\nworkflow: release-train\n"
+           "roles:\n"
+           "  - {name: orchestrator, session_contract: packs/orchestrator/session.yaml}\n"
+           "  - {name: worker, session_contract: packs/worker/session.yaml}\n"
+           "handoffs: [{from: orchestrator, to: worker, requires_artifacts: [task]}]\n"
+           "workflow_limits: {max_sessions: 4, max_active_sessions: 3, max_total_steps: 50, max_open_handoffs: 3}\n"
+           "shared_resources: [{alias: service, mode: single_writer}]\n"
+           "cancellation: {subtree_kill: true, workflow_kill: operator_only}\n"
+           "parent_close_policy: {default: " +
+               std::string(close_policy) + "}\n"));
+  workflow.set("packs", std::move(packs));
+  body.set("workflow", std::move(workflow));
+  return json::write(body);
+}
+
+Served::Session session_in(const Got& got) { return {text_of(got["session"]["id"]), text_of(got["session"]["token"])}; }
+
+TEST(HttpApiWorkflows, AWholeStory) {
+  Served served;
+  Described described(served);
+  const std::string& olga = served.operator_token;
+  const auto expect = [&](const Got& got, unsigned status, std::string_view method, std::string_view path) {
+    EXPECT_EQ(got.status(), status) << method << " " << path << ": " << got.answer.body;
+    described.expect(got, method, path);
+  };
+  const auto in = [&](const Served::Session& session, std::string method, const std::string& path,
+                      std::string body = "") {
+    return served.ask(std::move(method), path, std::move(body), "", Door::Socket, {session.header()});
+  };
+  const auto in_session = [&](const Served::Session& session, const std::string& what, std::string body) {
+    return in(session, "POST", "/v1/sessions/" + session.id + what, std::move(body));
+  };
+
+  // activate
+  expect_problem(served.ask("POST", "/v1/workflows", R"({"workflow":"release-train"})", olga), 404, "WORKFLOW_UNKNOWN");
+  const Got active = served.ask("POST", "/v1/packs", release_train(), olga);
+  expect(active, 201, "post", "/v1/packs");
+  const std::string hash = text_of(active["pack"]);
+  EXPECT_TRUE(hash.starts_with("sha256:")) << hash;
+
+  // start
+  expect_problem(served.ask("POST", "/v1/workflows", R"({"workflow":"release-train","role":"nobody"})", olga), 422,
+                 "WORKFLOW_ROLE");
+  const Got started = served.ask("POST", "/v1/workflows", R"({"workflow":"release-train","labels":["train-7"]})", olga);
+  expect(started, 201, "post", "/v1/workflows");
+  const std::string id = text_of(started["workflow"]["id"]);
+  EXPECT_EQ(text_of(started["workflow"]["name"]), "release-train");
+  EXPECT_EQ(text_of(started["workflow"]["workflow"]), hash);
+  const Served::Session root = session_in(started);
+  EXPECT_TRUE(root.token.starts_with("baton_s_" + root.id));
+  EXPECT_EQ(served.ask("POST", "/v1/workflows", "{\"workflow\":\"" + hash + "\"}", olga).status(),
+            201u);  // by its hash
+
+  // offer
+  expect_problem(in_session(root, "/offers", R"({"to":"worker"})"), 422, "handoff_artifact_missing");
+  expect_problem(in_session(root, "/offers", R"({"to":"orchestrator"})"), 422, "handoff_not_declared");
+  const auto offer = [&](const std::string& task, const std::string& more = "") {
+    const Got offered = in_session(root, "/offers", R"({"to":"worker","artifacts":{"task":)" + task + "}" + more + "}");
+    expect(offered, 201, "post", "/v1/sessions/{id}/offers");
+    EXPECT_EQ(text_of(offered["handoff"]["stage"]), "offered");
+    return text_of(offered["handoff"]["id"]);
+  };
+  const std::string web = offer(R"({"service":"web","version":[7,1]})"), api = offer(R"("the api")"),
+                    none = offer(R"("nothing")", R"(,"expires_seconds":3600)");
+  expect_problem(in_session(root, "/offers", R"({"to":"worker","artifacts":{"task":"one too many"}})"), 409,
+                 "workflow_limit_exceeded");
+  const Got open = served.ask("GET", "/v1/handoffs?role=worker");
+  expect(open, 200, "get", "/v1/handoffs");
+  EXPECT_EQ(open["handoffs"].size(), 3u);
+  EXPECT_EQ(served.ask("GET", "/v1/handoffs?role=orchestrator")["handoffs"].size(), 0u);
+  EXPECT_EQ(served.ask("GET", "/v1/handoffs?limit=2")["handoffs"].size(), 2u);
+
+  // claim: once
+  const Got claimed = served.ask("POST", "/v1/handoffs/" + web + "/claim", "{}", served.agent_token);
+  expect(claimed, 201, "post", "/v1/handoffs/{id}/claim");
+  const Served::Session worker = session_in(claimed);
+  EXPECT_EQ(text_of(claimed["handoff"]["child"]), worker.id);
+  expect_problem(served.ask("POST", "/v1/handoffs/" + web + "/claim", "{}", served.agent_token), 409,
+                 "handoff_not_open");
+  const Served::Session other = session_in(served.ask("POST", "/v1/handoffs/" + api + "/claim", "{}"));
+
+  // what was handed over is for the child alone
+  const std::string artifacts = "/v1/sessions/" + worker.id + "/artifacts";
+  const Got listed = in(worker, "GET", artifacts);
+  expect(listed, 200, "get", "/v1/sessions/{id}/artifacts");
+  ASSERT_EQ(listed["artifacts"].size(), 1u);
+  EXPECT_EQ(text_of(listed["artifacts"].element(0)["name"]), "task");
+  EXPECT_FALSE(listed["artifacts"].element(0)["content"]);
+  const Got read = in(worker, "GET", artifacts + "?name=task");
+  expect(read, 200, "get", "/v1/sessions/{id}/artifacts");
+  EXPECT_EQ(json::write(read["artifact"]["content"]), R"({"service":"web","version":[7,1]})");
+  EXPECT_EQ(text_of(in(other, "GET", "/v1/sessions/" + other.id + "/artifacts?name=task")["artifact"]["content"]),
+            "the api");
+  expect_problem(in(worker, "GET", artifacts + "?name=plan"), 404, "ARTIFACT_UNKNOWN");
+  expect_problem(in(other, "GET", artifacts + "?name=task"), 403, "REQUEST_SESSION");
+  expect_problem(in(root, "GET", artifacts + "?name=task"), 403, "REQUEST_SESSION");
+  expect_problem(served.ask("GET", artifacts, "", served.agent_token), 403, "REQUEST_SESSION");
+  EXPECT_EQ(served.ask("GET", artifacts + "?name=task", "", olga).status(), 200u);  // who may look at any
+
+  // who first deploys a service is the only one
+  const std::string deploy =
+      R"({"calls":[{"call_id":"c1","tool":"deploy","arguments":{"service":"web"}}],"start":true})";
+  EXPECT_EQ(text_of(in_session(worker, "/calls", deploy)["outcome"]), "proceed");
+  const Got blocked = in_session(other, "/calls", deploy);
+  EXPECT_EQ(text_of(blocked["calls"].element(0)["reason"]), "resource_not_owner") << blocked.answer.body;
+
+  // decline, cancel
+  const Got declined = served.ask("POST", "/v1/handoffs/" + none + "/decline", "{}", served.agent_token);
+  expect(declined, 200, "post", "/v1/handoffs/{id}/decline");
+  EXPECT_EQ(text_of(declined["handoff"]["stage"]), "declined");
+  expect_problem(served.ask("POST", "/v1/handoffs/" + none + "/claim", "{}"), 409, "handoff_not_open");
+  const std::string again = offer(R"("again")");
+  expect_problem(in(worker, "POST", "/v1/handoffs/" + again + "/cancel", "{}"), 403, "SESSION_NOT_YOURS");
+  expect_problem(served.ask("POST", "/v1/handoffs/" + again + "/cancel", "{}", served.agent_token), 403, "ACCESS_KIND");
+  const Got cancelled = in(root, "POST", "/v1/handoffs/" + again + "/cancel", "{}");
+  expect(cancelled, 200, "post", "/v1/handoffs/{id}/cancel");
+  EXPECT_EQ(text_of(cancelled["handoff"]["stage"]), "cancelled");
+  const std::string left = offer(R"("left")");
+
+  // looking
+  const Got all = served.ask("GET", "/v1/workflows?limit=1");
+  expect(all, 200, "get", "/v1/workflows");
+  EXPECT_EQ(all["workflows"].size(), 1u);
+  EXPECT_EQ(served.ask("GET", "/v1/workflows?after=" + text_of(all["next"]))["workflows"].size(), 1u);
+  const Got whole = served.ask("GET", "/v1/workflows/" + id);
+  expect(whole, 200, "get", "/v1/workflows/{id}");
+  const json::Node shown = whole["workflow"];
+  EXPECT_EQ(text_of(shown["standing"]), "open");
+  EXPECT_EQ(shown["sessions"].number_text(), "3");
+  EXPECT_EQ(shown["active"].number_text(), "3");
+  EXPECT_EQ(shown["steps"].number_text(), "1");  // what was rejected is none
+  EXPECT_EQ(shown["limits"]["max_total_steps"].number_text(), "50");
+  EXPECT_EQ(shown["members"].size(), 3u);
+  EXPECT_EQ(shown["handoffs"].size(), 5u);
+  ASSERT_EQ(shown["resources"].size(), 1u);
+  EXPECT_EQ(text_of(shown["resources"].element(0)["owner"]), worker.id);
+  EXPECT_EQ(text_of(shown["resources"].element(0)["value"]), "web");
+  for (const json::Node member : shown["members"].elements()) {
+    EXPECT_EQ(member["parent"] ? text_of(member["parent"]) : "", member["id"].is_text(root.id) ? "" : root.id);
+    EXPECT_EQ(json::write(member["labels"]), R"(["train-7"])");  // they go along
+  }
+  EXPECT_EQ(whole.answer.body.find("baton_s_"), std::string::npos);
+
+  // kill: a session itself and what is below it; all of it an operator
+  const std::string kill = "/v1/workflows/" + id + "/kill";
+  expect_problem(served.ask("POST", kill, R"({"scope":"workflow"})", served.agent_token), 403, "ACCESS_KIND");
+  expect_problem(in(worker, "POST", kill, R"({"scope":"workflow"})"), 403, "kill_not_permitted");
+  expect_problem(in(worker, "POST", kill, R"({"scope":"session","session_id":")" + other.id + "\"}"), 403,
+                 "kill_not_permitted");
+  expect_problem(served.ask("POST", kill, R"({"scope":"session"})", olga), 422, "SESSION_OPTIONS");
+  expect_problem(served.ask("POST", kill, R"({"scope":"session","session_id":"ses_x"})", olga), 404, "SESSION_UNKNOWN");
+  expect_problem(served.ask("POST", "/v1/workflows/wfl_x/kill", R"({"scope":"workflow"})", olga), 404,
+                 "WORKFLOW_UNKNOWN");
+  const Got one = in(other, "POST", kill, R"({"scope":"session","reason":"cannot go on"})");
+  expect(one, 200, "post", "/v1/workflows/{id}/kill");
+  EXPECT_EQ(json::write(one["killed"]), "[\"" + other.id + "\"]");
+  const Got ended = served.ask("POST", kill, R"({"scope":"workflow","reason":"no train today"})", olga);
+  expect(ended, 200, "post", "/v1/workflows/{id}/kill");
+  EXPECT_EQ(ended["killed"].size(), 2u);
+  expect_problem(served.ask("POST", "/v1/handoffs/" + left + "/claim", "{}"), 409, "workflow_killed");
+  expect_problem(in_session(root, "/offers", R"({"to":"worker","artifacts":{"task":"x"}})"), 409, "workflow_killed");
+  EXPECT_EQ(text_of(served.ask("GET", "/v1/workflows/" + id)["workflow"]["standing"]), "killed");
+}
+
+TEST(HttpApiWorkflows, WhatIsNotOneIsRefused) {
+  Served served;
+  const std::string& olga = served.operator_token;
+  expect_problem(served.ask("POST", "/v1/packs", release_train(), served.agent_token), 403, "ACCESS_KIND");
+  expect_problem(served.ask("POST", "/v1/packs", R"({"workflow":{}})", olga), 422, "SESSION_OPTIONS");
+  expect_problem(served.ask("POST", "/v1/packs", R"({"workflow":{},"role":"agent"})", olga), 422, "SESSION_OPTIONS");
+  expect_problem(
+      served.ask("POST", "/v1/packs",
+                 R"({"workflow":{"workflow":{"name":"workflow.yaml","text":"nonsense: 1"},"packs":{}}})", olga),
+      422, "WORKFLOW_INVALID");
+  std::string other = release_train();
+  other.insert(1, R"("hash":"sha256:0",)");
+  expect_problem(served.ask("POST", "/v1/packs", other, olga), 422, "PACK_ACTIVE");
+  expect_problem(served.ask("POST", "/v1/workflows", R"({"workflow":"release-train"})", served.agent_token), 403,
+                 "ACCESS_KIND");
+  expect_problem(served.ask("POST", "/v1/workflows", "{}", olga), 422, "SESSION_OPTIONS");
+  expect_problem(served.ask("POST", "/v1/workflows", R"({"workflow":"x","mode":"loud"})", olga), 422,
+                 "SESSION_OPTIONS");
+  expect_problem(served.ask("GET", "/v1/workflows/wfl_x"), 404, "WORKFLOW_UNKNOWN");
+  expect_problem(served.ask("GET", "/v1/handoffs?stage=lost"), 400, "REQUEST_QUERY");
+  expect_problem(served.ask("POST", "/v1/handoffs/hnd_x/claim", "{}"), 404, "HANDOFF_UNKNOWN");
+  expect_problem(served.ask("POST", "/v1/handoffs/hnd_x/claim", "{}", served.ci_token), 403, "ACCESS_KIND");
+  expect_problem(served.ask("POST", "/v1/handoffs/hnd_x/claim", R"({"pack":"x"})"), 422, "SESSION_OPTIONS");
+  expect_problem(served.ask("POST", "/v1/handoffs/hnd_x/decline", "{}"), 404, "HANDOFF_UNKNOWN");
+  expect_problem(served.ask("POST", "/v1/handoffs/hnd_x/cancel", "{}", olga), 404, "HANDOFF_UNKNOWN");
+
+  ASSERT_EQ(served.ask("POST", "/v1/packs", release_train(), olga).status(), 201u);
+  const Served::Session root = session_in(served.ask("POST", "/v1/workflows", R"({"workflow":"release-train"})", olga));
+  const auto offer = [&](std::string body) {
+    return served.ask("POST", "/v1/sessions/" + root.id + "/offers", std::move(body), "", Door::Socket,
+                      {root.header()});
+  };
+  for (const char* wrong :
+       {R"({})", R"({"to":7})", R"({"to":"worker","artifacts":[]})", R"({"to":"worker","expires_seconds":0})",
+        R"({"to":"worker","expires_seconds":"1"})", R"({"to":"worker","expires_seconds":1.5})",
+        R"({"to":"worker","artifacts":{},"nonsense":1})", "[]"})
+    expect_problem(offer(wrong), 422, "SESSION_OPTIONS");
+  // A session of no workflow hands over to nobody.
+  const Served::Session leased = served.claim(served.create());
+  expect_problem(served.ask("GET", "/v1/sessions/" + leased.id + "/artifacts", "", "", Door::Socket, {leased.header()}),
+                 409, "SESSION_WORKFLOW");
+  expect_problem(offer(R"({"to":"worker","artifacts":{"task":"ghp_0123456789abcdefghijABCDEFGHIJ456789"}})"), 422,
+                 "LEDGER_SECRET");
+}
+
+TEST(HttpApiWorkflows, TheSameKeyStartsAndClaimsOnce) {
+  Served served;
+  const std::string& olga = served.operator_token;
+  ASSERT_EQ(served.ask("POST", "/v1/packs", release_train(), olga).status(), 201u);
+  const auto start = [&] {
+    return served.ask("POST", "/v1/workflows", R"({"workflow":"release-train"})", olga, Door::Socket,
+                      {{"Idempotency-Key", "start-1"}});
+  };
+  const Got first = start(), second = start();
+  const Served::Session root = session_in(first);
+  EXPECT_EQ(session_in(second).token, root.token);
+  EXPECT_EQ(served.ask("GET", "/v1/workflows")["workflows"].size(), 1u);
+  const Got offered = served.ask("POST", "/v1/sessions/" + root.id + "/offers",
+                                 R"({"to":"worker","artifacts":{"task":"x"}})", "", Door::Socket, {root.header()});
+  const auto claim = [&] {
+    return served.ask("POST", "/v1/handoffs/" + text_of(offered["handoff"]["id"]) + "/claim", "{}", served.agent_token,
+                      Door::Socket, {{"Idempotency-Key", "claim-1"}});
+  };
+  EXPECT_EQ(session_in(claim()).token, session_in(claim()).token);
+}
+
+// What becomes of the workers when the orchestrator closes itself.
+TEST(HttpApiWorkflows, AParentThatClosesEndsItsChildrenAsThePolicySays) {
+  for (const std::string policy : {"request_cancel", "terminate", "abandon"}) {
+    Served served;
+    const std::string& olga = served.operator_token;
+    ASSERT_EQ(served.ask("POST", "/v1/packs", release_train(policy), olga).status(), 201u);
+    const Got started = served.ask("POST", "/v1/workflows", R"({"workflow":"release-train"})", olga);
+    const Served::Session root = session_in(started);
+    const Got offered = served.ask("POST", "/v1/sessions/" + root.id + "/offers",
+                                   R"({"to":"worker","artifacts":{"task":"x"}})", "", Door::Socket, {root.header()});
+    const Served::Session worker =
+        session_in(served.ask("POST", "/v1/handoffs/" + text_of(offered["handoff"]["id"]) + "/claim", "{}"));
+    const Got closed =
+        served.ask("POST", "/v1/sessions/" + root.id + "/close", "{}", "", Door::Socket, {root.header()});
+    EXPECT_EQ(closed.status(), 200u) << policy << closed.answer.body;
+    const Got whole = served.ask("GET", "/v1/workflows/" + text_of(started["workflow"]["id"]));
+    for (const json::Node member : whole["workflow"]["members"].elements()) {
+      if (!member["id"].is_text(worker.id)) continue;
+      EXPECT_EQ(text_of(member["standing"]), policy == "terminate" ? "killed" : "open") << policy;
+      EXPECT_EQ(member["cancel_requested"].is_true(), policy == "request_cancel") << policy;
+      EXPECT_EQ(static_cast<bool>(member["parent"]), policy != "abandon") << policy;
+    }
+    EXPECT_EQ(text_of(whole["workflow"]["standing"]), policy == "terminate" ? "ended" : "open") << policy;
+  }
+}
+
 TEST(HttpApi, TheLogHoldsNoTokens) {
   Served served;
   const Served::Session session = served.claim(served.create());

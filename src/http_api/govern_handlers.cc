@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "contract/compile.h"
 #include "http_api/handlers.h"
+#include "http_api/object_body.h"
 #include "json/parse.h"
 #include "runtime/packs.h"
 
@@ -12,49 +13,31 @@ namespace {
 
 runtime::UseCases& cases(const AskedPtr& asked) { return asked->workings().around.cases; }
 
-// The body as an object; nothing when it is none, and then the request is answered.
-std::optional<json::Document> object_in(const AskedPtr& asked) {
-  auto document = json::parse(asked->request().body);
-  if (document && document->root().is_object()) return std::move(*document);
-  asked->refuse(
-      {report(Code::SESSION_OPTIONS, {},
-              {{"problem", document ? "the body is no object" : "the body is not JSON: " + document.error().what}})});
-  return std::nullopt;
-}
-
-std::string text_in(json::Node object, std::string_view name) {
-  return object[name].is_string() ? std::string(object[name].string()) : std::string();
-}
-
-std::vector<std::string> texts_in(json::Node object, std::string_view name) {
-  std::vector<std::string> out;
-  for (const json::Node one : object[name].elements())
-    if (one.is_string()) out.emplace_back(one.string());
-  return out;
-}
-
-// A member that is none of these is a mistake that must not pass unseen.
-bool has_only(const AskedPtr& asked, json::Node object, std::initializer_list<std::string_view> names) {
-  for (const json::Member member : object.members())
-    if (std::find(names.begin(), names.end(), member.name()) == names.end()) {
-      asked->refuse({report(Code::SESSION_OPTIONS, {},
-                            {{"problem", "there is no member `" + std::string(member.name()) + "`"}})});
-      return false;
-    }
-  return true;
+void activate_workflow(const AskedPtr& asked, json::Node root) {
+  if (root["pack"] || root["role"])
+    return asked->refuse({report(Code::SESSION_OPTIONS, {},
+                                 {{"problem", "a workflow brings the packs of its roles: no `pack`, no `role`"}})});
+  auto source = runtime::read_workflow_text(json::write(json::Value::copy(root["workflow"])));
+  if (!source)
+    return asked->refuse({report(
+        Code::SESSION_OPTIONS, {},
+        {{"problem", "`workflow` has no `workflow` with name and text, or a pack of `packs` has no `contracts`"}})});
+  cases(asked).activate_workflow(asked->mutation(), std::move(*source), text_in(root, "hash"), settle(asked));
 }
 
 }  // namespace
 
 void activate_pack(const AskedPtr& asked) {
   const auto document = object_in(asked);
-  if (!document || !has_only(asked, document->root(), {"role", "hash", "pack"})) return;
-  auto pack = runtime::read_pack_text(json::write(json::Value::copy(document->root()["pack"])));
+  if (!document || !has_only(asked, document->root(), {"role", "hash", "pack", "workflow"})) return;
+  const json::Node root = document->root();
+  if (root["workflow"]) return activate_workflow(asked, root);
+  auto pack = runtime::read_pack_text(json::write(json::Value::copy(root["pack"])));
   if (!pack)
     return asked->refuse(
         {report(Code::SESSION_OPTIONS, {}, {{"problem", "`pack` has no `contracts`, each with name and text"}})});
-  cases(asked).activate_pack(asked->mutation(), std::move(*pack), text_in(document->root(), "role"),
-                             text_in(document->root(), "hash"), settle(asked));
+  cases(asked).activate_pack(asked->mutation(), std::move(*pack), text_in(root, "role"), text_in(root, "hash"),
+                             settle(asked));
 }
 
 void list_packs(const AskedPtr& asked) {
@@ -67,23 +50,12 @@ void open_session(const AskedPtr& asked) {
                              {"session_id", "pack", "role", "labels", "mode", "gate", "principal", "unwrapped"}))
     return;
   const json::Node root = document->root();
-  runtime::OpenSession open;
-  open.session_id = text_in(root, "session_id");
-  if (open.session_id.empty()) open.session_id = asked->caller.session_id;
-  open.pack = text_in(root, "pack");
-  open.role = text_in(root, "role");
-  open.labels = texts_in(root, "labels");
-  open.unwrapped = texts_in(root, "unwrapped");
-  const auto mode = root["mode"] ? session::mode_named(text_in(root, "mode")) : std::optional(session::Mode::Enforce);
-  const auto gate = root["gate"] ? session::gate_named(text_in(root, "gate")) : std::optional(session::Gate::RejectAll);
-  if (!mode || !gate)
-    return asked->refuse({report(
-        Code::SESSION_OPTIONS, {},
-        {{"problem", "`mode` is enforce, shadow or log-only; `gate` reject_all, strip_partial or strip_blocked"}})});
-  open.mode = *mode;
-  open.gate = *gate;
-  if (root["principal"]) open.principal = json::Value::copy(root["principal"]);
-  cases(asked).open_session(asked->mutation(), std::move(open), settle(asked));
+  auto open = session_in(asked, root);
+  if (!open) return;
+  if (open->session_id.empty()) open->session_id = asked->caller.session_id;
+  open->pack = text_in(root, "pack");
+  open->role = text_in(root, "role");
+  cases(asked).open_session(asked->mutation(), std::move(*open), settle(asked));
 }
 
 void list_sessions(const AskedPtr& asked) {

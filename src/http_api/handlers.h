@@ -49,6 +49,18 @@ void list_approvals(const AskedPtr& asked);
 void show_approval(const AskedPtr& asked);
 void decide_approval(const AskedPtr& asked);
 
+// workflow_handlers.cc
+void start_workflow(const AskedPtr& asked);
+void list_workflows(const AskedPtr& asked);
+void show_workflow(const AskedPtr& asked);
+void kill_workflow(const AskedPtr& asked);
+void offer(const AskedPtr& asked);
+void show_artifacts(const AskedPtr& asked);
+void list_handoffs(const AskedPtr& asked);
+void claim_handoff(const AskedPtr& asked);
+void decline_handoff(const AskedPtr& asked);
+void cancel_handoff(const AskedPtr& asked);
+
 // ledger_handlers.cc
 void append_notes(const AskedPtr& asked);
 void rotate_key(const AskedPtr& asked);

@@ -139,7 +139,7 @@ std::string who_may(const Route& route) {
   for (const work::ActorKind kind : permission.kinds) kinds.emplace_back(agent_exit::actor_kind_name(kind));
   std::string out = "For " + join(kinds, ", ") + "; a token needs the scope `" + std::string(permission.scope) + "`.";
   if (route.door == Door::OwnSession) out += " With the token of that session in Baton-Session.";
-  if (route.door == Door::ActionOrSession) out += " Or for the session that holds the item.";
+  if (route.door == Door::ActionOrSession) out += " Or for a session of it, by its token.";
   if (route.door == Door::Stop) out += " Or for the node's own user by the socket, when a client started the node.";
   return out;
 }

@@ -29,6 +29,7 @@ constexpr std::array kStatuses = {
     StatusRow{"REQUEST_SESSION", 403},
     StatusRow{"SESSION_NOT_YOURS", 403},
     StatusRow{"WEBHOOK_SIGNATURE", 401},
+    StatusRow{"kill_not_permitted", 403},
     // Is the request one?
     StatusRow{"HTTP_", 400},
     StatusRow{"HTTP_BODY_TOO_LARGE", 413},
@@ -48,7 +49,10 @@ constexpr std::array kStatuses = {
     StatusRow{"SESSION_UNKNOWN", 404},
     StatusRow{"APPROVAL_UNKNOWN", 404},
     StatusRow{"PACK_UNKNOWN", 404},
+    StatusRow{"ARTIFACT_UNKNOWN", 404},
+    StatusRow{"HANDOFF_UNKNOWN", 404},
     StatusRow{"TOKEN_UNKNOWN", 404},
+    StatusRow{"WORKFLOW_UNKNOWN", 404},
     StatusRow{"WORK_UNKNOWN", 404},
     // Does the state allow it?
     StatusRow{"ANSWER_", 409},
@@ -73,6 +77,12 @@ constexpr std::array kStatuses = {
     StatusRow{"UAIX_IDEMPOTENCY_CONFLICT", 409},
     StatusRow{"UAIX_REPLAY", 409},
     StatusRow{"UNBLOCK_", 409},
+    StatusRow{"handoff_not_open", 409},
+    StatusRow{"kill_scope_disabled", 409},
+    StatusRow{"lease_stale", 409},
+    StatusRow{"session_closed", 409},
+    StatusRow{"session_killed", 409},
+    StatusRow{"workflow_", 409},
     StatusRow{"WORK_CLOSED", 409},
     StatusRow{"WORK_EXISTS", 409},
     // Is it too much?

@@ -173,7 +173,7 @@ std::vector<Route> session_routes() {
 
 std::vector<Route> govern_routes() {
   return {
-      {"POST", "/v1/packs", "activate_pack", "Makes a contract pack usable, for a role",
+      {"POST", "/v1/packs", "activate_pack", "Makes a contract pack usable for a role, or a workflow with the packs of its roles",
        Door::Action, Action::Operate, {},
        Takes::Text, {},
        {{201, "PackActivated", "It is active."}}, handlers::activate_pack},
@@ -243,6 +243,55 @@ std::vector<Route> govern_routes() {
                      needed(text("digest", 64, "the approval's: what was shown is what is decided on")),
                      text("note", 10'240, "why, or what to do instead")},
        {{200, "ApprovalDecided", "It is decided, and the call was judged again."}}, handlers::decide_approval},
+  };
+}
+
+std::vector<Route> workflow_routes() {
+  return {
+      {"POST", "/v1/workflows", "start_workflow", "Starts a workflow with its first session",
+       Door::Action, Action::Operate, {},
+       Takes::Text, {},
+       {{201, "WorkflowStarted", "It runs."}}, handlers::start_workflow},
+      {"GET", "/v1/workflows", "list_workflows", "Workflows by id",
+       Door::Action, Action::Read, {text("after", 64, "only ids behind this one"), limit(limits::kListedItemsMax)},
+       Takes::Nothing, {},
+       {{200, "WorkflowList", "The workflows."}}, handlers::list_workflows},
+      {"GET", "/v1/workflows/{id}", "show_workflow", "A workflow: its sessions, handoffs, budgets, and who holds what",
+       Door::Action, Action::Read, {},
+       Takes::Nothing, {},
+       {{200, "WorkflowAnswer", "The workflow."}}, handlers::show_workflow},
+      {"POST", "/v1/workflows/{id}/kill", "kill_workflow", "Ends a session, one and all below it, or all of a workflow",
+       Door::ActionOrSession, Action::Operate, {},
+       Takes::Json, {needed(choice("scope", {"session", "subtree", "workflow"}, "how much of it")),
+                     text("session_id", 64, "which session; default: the one whose token is presented"),
+                     text("reason", 1000, "why")},
+       {{200, "WorkflowKilled", "What was ended."}}, handlers::kill_workflow},
+      {"POST", "/v1/sessions/{id}/offers", "offer", "Offers a handoff to a role of the session's workflow",
+       Door::OwnSession, Action::Session, {},
+       Takes::Text, {},
+       {{201, "WorkflowHandoffAnswer", "It is offered."}}, handlers::offer},
+      {"GET", "/v1/sessions/{id}/artifacts", "show_artifacts", "What was handed to the session",
+       Door::OwnSession, Action::Session, {text("name", 1000, "only this one, with its content")},
+       Takes::Nothing, {},
+       {{200, "Artifacts", "Their names; or the one that was asked for."}}, handlers::show_artifacts},
+      {"GET", "/v1/handoffs", "list_handoffs", "Handoffs within workflows",
+       Door::Action, Action::Read, {choice("stage", {"offered", "claimed", "completed", "declined", "cancelled", "expired"}, "only these; default: offered"),
+                                    text("role", 128, "only those to this role"),
+                                    limit(limits::kListedItemsMax)},
+       Takes::Nothing, {},
+       {{200, "WorkflowHandoffList", "The handoffs."}}, handlers::list_handoffs},
+      {"POST", "/v1/handoffs/{id}/claim", "claim_handoff", "Opens the session that a handoff was offered for",
+       Door::Action, Action::Claim, {},
+       Takes::Text, {},
+       {{201, "HandoffClaimed", "It is open."}}, handlers::claim_handoff},
+      {"POST", "/v1/handoffs/{id}/decline", "decline_handoff", "Says that nobody will claim it",
+       Door::Action, Action::Claim, {},
+       Takes::Json, {},
+       {{200, "WorkflowHandoffAnswer", "It is declined."}}, handlers::decline_handoff},
+      {"POST", "/v1/handoffs/{id}/cancel", "cancel_handoff", "Takes an offer back",
+       Door::ActionOrSession, Action::Operate, {},
+       Takes::Json, {},
+       {{200, "WorkflowHandoffAnswer", "It is cancelled."}}, handlers::cancel_handoff},
   };
 }
 
@@ -380,7 +429,7 @@ std::string_view Route::parameter() const {
 const std::vector<Route>& routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> out;
-    for (const auto group : {work_routes, session_routes, govern_routes, context_and_event_routes, ledger_routes, node_routes})
+    for (const auto group : {work_routes, session_routes, govern_routes, workflow_routes, context_and_event_routes, ledger_routes, node_routes})
       for (Route& route : group()) out.push_back(std::move(route));
     return out;
   }();

@@ -22,7 +22,7 @@ enum class Door {
   Open,             // anyone: nothing is told, or the request proves itself by a signature
   Action,           // whoever may do the action
   OwnSession,       // the same, with the token of the very session the path names; or an operator who only looks
-  ActionOrSession,  // whoever may do the action, or any session: the use case looks whether it holds the item
+  ActionOrSession,  // whoever may do the action, or any session: the use case looks whether it is about its own
   Stop,             // whoever may do the action, or the node's own user by the socket when a client started the node
 };
 
