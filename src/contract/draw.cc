@@ -150,7 +150,15 @@ class TextDrawing {
 
 // --- for Graphviz -----------------------------------------------------------------------------------------------------------------
 
-// Between quotes: a backslash would begin one of Graphviz's own escapes.
+string dot_colour(SideEffect effect) {
+  return effect == SideEffect::Read ? "#1b6e3c" : effect == SideEffect::Write ? "#8a5a00" : "#a1161d";
+}
+
+}  // namespace
+
+// --- what is drawn --------------------------------------------------------------------------------------------------------------
+
+// A backslash would begin one of Graphviz's own escapes.
 string dot_text(std::string_view text) {
   string out;
   for (const char c : text) {
@@ -159,14 +167,6 @@ string dot_text(std::string_view text) {
   }
   return out;
 }
-
-string dot_colour(SideEffect effect) {
-  return effect == SideEffect::Read ? "#1b6e3c" : effect == SideEffect::Write ? "#8a5a00" : "#a1161d";
-}
-
-}  // namespace
-
-// --- what is drawn --------------------------------------------------------------------------------------------------------------
 
 string drawn_name(std::string_view name) { return printable(name, kNameDrawnMax); }
 

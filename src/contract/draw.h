@@ -57,6 +57,18 @@ std::string tool_label(const Tool& tool, const Plan& plan);
 // At most so many labels; the last says how many more there are.
 std::vector<std::string> tool_labels(const std::vector<ToolId>& tools, const Plan& plan, std::size_t most);
 std::string drawn_name(std::string_view name);
+
+// --- pieces, for other drawings -----------------------------------------------------------------------------------------------
+
+std::string dot_text(std::string_view text);  // as it stands between quotes of DOT
+std::string svg_text(std::string_view text);  // as it stands between tags of SVG, or in an attribute
+int svg_width(std::string_view text);         // in the face of an SVG drawing
+// A whole file from its marks, which have the classes of its style. `left` may be negative.
+struct SvgFile {
+  int left = 0, width = 0, height = 0;
+  std::string title, description, marks;
+};
+std::string svg_file(const SvgFile& file);
 // Does a person have to look at some call of it?
 bool needs_approval(const Tool& tool, const Plan& plan);
 

@@ -18,29 +18,9 @@ constexpr int kCharacter = 7, kLine = 16, kPadding = 12, kBetween = 36, kTrack =
 constexpr std::size_t kRowMax = 8;  // boxes side by side
 constexpr int kListWidth = 900;     // of tools in rows, where there are no phases
 
-string escaped(std::string_view text) {
-  string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  return out;
-}
-
-// Wide characters take two cells of a fixed-width face.
-int width_of(std::string_view text) {
-  int cells = 0;
-  for (std::size_t at = 0; at < text.size();) cells += next_character(text, at) >= 0x1100 ? 2 : 1;
-  return cells * kCharacter;
-}
-
 int widest(const std::vector<string>& lines) {
   int out = 0;
-  for (const string& line : lines) out = std::max(out, width_of(line));
+  for (const string& line : lines) out = std::max(out, svg_width(line));
   return out;
 }
 
@@ -75,8 +55,8 @@ class SvgDrawing {
 
   void text(int x, int y, const string& what, std::string_view style, std::string_view anchor = "start") {
     body_ += "<text x=\"" + n(x) + "\" y=\"" + n(y) + "\" class=\"" + string(style) + "\"" +
-             (anchor == "start" ? "" : " text-anchor=\"" + string(anchor) + "\"") + ">" + escaped(what) + "</text>\n";
-    reach(x + (anchor == "middle" ? width_of(what) / 2 : width_of(what)));
+             (anchor == "start" ? "" : " text-anchor=\"" + string(anchor) + "\"") + ">" + svg_text(what) + "</text>\n";
+    reach(x + (anchor == "middle" ? svg_width(what) / 2 : svg_width(what)));
   }
 
   void box(int x, int y, int width, int height, std::string_view style) {
@@ -96,7 +76,7 @@ class SvgDrawing {
                n(kLine * static_cast<int>(lines.size())) + "\" class=\"behind\"/>\n";
     int at = y + 12;
     for (const string& one : lines) {
-      labels_ += "<text x=\"" + n(x) + "\" y=\"" + n(at) + "\" class=\"tool\" text-anchor=\"middle\">" + escaped(one) +
+      labels_ += "<text x=\"" + n(x) + "\" y=\"" + n(at) + "\" class=\"tool\" text-anchor=\"middle\">" + svg_text(one) +
                  "</text>\n";
       at += kLine;
     }
@@ -166,7 +146,7 @@ class SvgDrawing {
       node.drawn = true;
       node.tools = tool_labels(picture_.stays[id], plan_, kToolsNamedMax);
       const string& name = plan_.phases[id].name;
-      node.width = std::max({width_of(drawn_name(name)) + 70, widest(node.tools), 110}) + 2 * kPadding;
+      node.width = std::max({svg_width(drawn_name(name)) + 70, widest(node.tools), 110}) + 2 * kPadding;
       node.height = 30 + kLine * static_cast<int>(node.tools.size()) + (node.tools.empty() ? 0 : 6);
       ++phases_drawn_;
     }
@@ -234,7 +214,7 @@ class SvgDrawing {
                        : phase.initial                 ? "begin"
                        : phase.terminal                ? "end"
                                                        : "";
-    if (!tag.empty()) text(node.x + node.width - kPadding - width_of(tag), node.y + 20, tag, "note");
+    if (!tag.empty()) text(node.x + node.width - kPadding - svg_width(tag), node.y + 20, tag, "note");
     int y = node.y + 38;
     for (const string& tool : node.tools) {
       text(node.x + kPadding, y, tool, "tool");
@@ -336,10 +316,10 @@ class SvgDrawing {
 
   // A text that lines of other lanes may run behind.
   void text_behind(int x, int y, const string& what) {
-    labels_ += "<rect x=\"" + n(x - 3) + "\" y=\"" + n(y - 12) + "\" width=\"" + n(width_of(what) + 6) +
+    labels_ += "<rect x=\"" + n(x - 3) + "\" y=\"" + n(y - 12) + "\" width=\"" + n(svg_width(what) + 6) +
                "\" height=\"" + n(kLine) + "\" class=\"behind\"/>\n<text x=\"" + n(x) + "\" y=\"" + n(y) +
-               "\" class=\"tool\">" + escaped(what) + "</text>\n";
-    reach(x + width_of(what));
+               "\" class=\"tool\">" + svg_text(what) + "</text>\n";
+    reach(x + svg_width(what));
   }
 
   // --- lists ----------------------------------------------------------------------------------------------------------------------
@@ -353,7 +333,7 @@ class SvgDrawing {
       const bool full = shown++ == kRulesDrawnMax;
       const string what =
           full ? "and " + std::to_string(tools.size() - kRulesDrawnMax) + " more" : tool_label(plan_.tools[id], plan_);
-      const int width = width_of(what) + 2 * kPadding;
+      const int width = svg_width(what) + 2 * kPadding;
       if (x > kMargin && x + width > kListWidth) {
         x = kMargin;
         y += 34;
@@ -383,22 +363,22 @@ class SvgDrawing {
     y += 22;
     int column = 0;
     for (const Picture::Rule& rule : picture_.rules)
-      column = std::max(column, width_of(drawn_name(plan_.tools[rule.first].name)));
+      column = std::max(column, svg_width(drawn_name(plan_.tools[rule.first].name)));
     column += 2 * kPadding;
     for (const Picture::Rule& rule : picture_.rules) {
       const Tool &first = plan_.tools[rule.first], &then = plan_.tools[rule.then];
       const bool needs = rule.kind == Picture::Rule::Kind::Needs;
       const string name = drawn_name(first.name), other = drawn_name(then.name);
-      box(kMargin, y, width_of(name) + 2 * kPadding, 26, class_of(first));
+      box(kMargin, y, svg_width(name) + 2 * kPadding, 26, class_of(first));
       text(kMargin + kPadding, y + 17, name, "tool");
-      const int x0 = kMargin + width_of(name) + 2 * kPadding, x1 = kMargin + column + 50;
+      const int x0 = kMargin + svg_width(name) + 2 * kPadding, x1 = kMargin + column + 50;
       body_ += "<path d=\"M" + n(x0) + " " + n(y + 13) + " H" + n(x1) + "\" class=\"" + (needs ? "move" : "forbid") +
                "\" marker-end=\"url(#" + (needs ? "head" : "stop") + ")\"/>\n";
-      box(x1 + 4, y, width_of(other) + 2 * kPadding, 26, class_of(then));
+      box(x1 + 4, y, svg_width(other) + 2 * kPadding, 26, class_of(then));
       text(x1 + 4 + kPadding, y + 17, other, "tool");
       string what = needs ? "must come first" : rule.first == rule.then ? "only once" : "blocked from then on";
       if (!rule.note.empty()) what += ", " + rule.note;
-      text(x1 + 4 + width_of(other) + 3 * kPadding, y + 17, what, "note");
+      text(x1 + 4 + svg_width(other) + 3 * kPadding, y + 17, what, "note");
       y += 34;
     }
     return y;
@@ -427,28 +407,10 @@ class SvgDrawing {
   }
 
   string whole(int height) const {
-    const int left = std::min(0, left_ - kMargin), width = right_ + kMargin - left;
-    const string size = n(left) + " 0 " + n(width) + " " + n(height);
-    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"" + size +
-           "\" width=\"" + n(width) + "\" height=\"" + n(height) +
-           "\" role=\"img\" aria-labelledby=\"title description\">\n" + "<title id=\"title\">" +
-           escaped("What " + drawn_name(plan_.agent.empty() ? "the agent" : plan_.agent) + " may do") +
-           "</title>\n<desc id=\"description\">" + escaped(description()) + "</desc>\n" +
-           R"(<style>
-text { font: 12px ui-monospace, monospace; fill: #1c2024; }
-.title { font-size: 15px; font-weight: bold; } .name { font-weight: bold; } .note { fill: #5b6470; }
-rect { fill: #ffffff; stroke: #5b6470; } .inner { fill: none; } .behind { stroke: none; fill-opacity: 0.9; }
-.phase { fill: #f4f6f8; } .read { stroke: #1b6e3c; } .write { stroke: #8a5a00; } .risk { stroke: #a1161d; stroke-width: 2; }
-path { fill: none; stroke: #33415c; } .open { stroke: #9aa4b1; stroke-dasharray: 2 4; } .forbid { stroke: #a1161d; stroke-dasharray: 6 3; }
-marker path { stroke: none; fill: #33415c; } #stop path { stroke: #a1161d; stroke-width: 2; }
-</style>
-<defs>
-<marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker>
-<marker id="stop" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="10" markerHeight="10" orient="auto"><path d="M4 0 V8"/></marker>
-</defs>
-)" + "<rect x=\"" +
-           n(left) + "\" y=\"0\" width=\"" + n(width) + "\" height=\"" + n(height) +
-           "\" class=\"behind\" style=\"fill-opacity:1\"/>\n" + body_ + labels_ + "</svg>\n";
+    const int left = std::min(0, left_ - kMargin);
+    return svg_file({left, right_ + kMargin - left, height,
+                     "What " + drawn_name(plan_.agent.empty() ? "the agent" : plan_.agent) + " may do", description(),
+                     body_ + labels_});
   }
 
   const Plan& plan_;
@@ -463,6 +425,49 @@ marker path { stroke: none; fill: #33415c; } #stop path { stroke: #a1161d; strok
 };
 
 }  // namespace
+
+string svg_text(std::string_view text) {
+  string out;
+  for (const char c : text) switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  return out;
+}
+
+// Wide characters take two cells of a fixed-width face.
+int svg_width(std::string_view text) {
+  int cells = 0;
+  for (std::size_t at = 0; at < text.size();) cells += next_character(text, at) >= 0x1100 ? 2 : 1;
+  return cells * kCharacter;
+}
+
+string svg_file(const SvgFile& file) {
+  const string size = n(file.left) + " 0 " + n(file.width) + " " + n(file.height);
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"" + size +
+         "\" width=\"" + n(file.width) + "\" height=\"" + n(file.height) +
+         "\" role=\"img\" aria-labelledby=\"title description\">\n" + "<title id=\"title\">" + svg_text(file.title) +
+         "</title>\n<desc id=\"description\">" + svg_text(file.description) + "</desc>\n" +
+         R"(<style>
+text { font: 12px ui-monospace, monospace; fill: #1c2024; }
+.title { font-size: 15px; font-weight: bold; } .name { font-weight: bold; } .note { fill: #5b6470; }
+rect { fill: #ffffff; stroke: #5b6470; } .inner { fill: none; } .behind { stroke: none; fill-opacity: 0.9; }
+.phase { fill: #f4f6f8; } .read { stroke: #1b6e3c; } .write { stroke: #8a5a00; } .risk { stroke: #a1161d; stroke-width: 2; }
+path { fill: none; stroke: #33415c; } .open { stroke: #9aa4b1; stroke-dasharray: 2 4; } .forbid { stroke: #a1161d; stroke-dasharray: 6 3; }
+marker path { stroke: none; fill: #33415c; } #stop path { stroke: #a1161d; stroke-width: 2; }
+</style>
+<defs>
+<marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker>
+<marker id="stop" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="10" markerHeight="10" orient="auto"><path d="M4 0 V8"/></marker>
+</defs>
+)" + "<rect x=\"" +
+         n(file.left) + "\" y=\"0\" width=\"" + n(file.width) + "\" height=\"" + n(file.height) +
+         "\" class=\"behind\" style=\"fill-opacity:1\"/>\n" + file.marks + "</svg>\n";
+}
 
 string draw_svg(const Plan& plan) { return SvgDrawing(plan).draw(); }
 
