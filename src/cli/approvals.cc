@@ -162,7 +162,7 @@ class Watch {
 
   int run(std::uint64_t from) {
     LiveSignals::watch();
-    Ears ears(client_, "approvals", from);
+    Ears ears(client_, {"approvals"}, from);
     Screen screen(world_);
     bool dirty = true, deaf = false;
     std::int64_t asked_ns = 0;

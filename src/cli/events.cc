@@ -47,24 +47,6 @@ std::uint64_t number_of(json::Node node) {
   return node.is_number() ? std::strtoull(std::string(node.number_text()).c_str(), nullptr, 10) : 0;
 }
 
-// One event for people, as `ledger tail` shows entries.
-std::string event_line(json::Node entry, bool colour) {
-  const json::Node actor = entry["actor"];
-  const std::string stream = text_of(entry["stream"]), type = text_of(entry["type"]),
-                    payload = text_of(entry["payload"]);
-  const std::string id = text_of(actor.is_object() ? actor["id"] : actor), kind = text_of(actor["kind"]);
-  const auto time = parse_time(text_of(entry["time"])).time;
-  store::EntryRow row{};
-  row.sequence = number_of(entry["sequence"]);
-  row.stream = stream;
-  row.type = type;
-  row.actor_id = id;
-  row.actor_kind = kind;
-  row.time = time ? time->nanoseconds : 0;
-  row.payload = payload;
-  return entry_line(row, colour);
-}
-
 class Listener {
  public:
   Listener(World& world, const Arguments& arguments, std::uint64_t last)
@@ -113,6 +95,23 @@ class Listener {
 };
 
 }  // namespace
+
+std::string event_line(json::Node entry, bool colour) {
+  const json::Node actor = entry["actor"];
+  const std::string stream = text_of(entry["stream"]), type = text_of(entry["type"]),
+                    payload = text_of(entry["payload"]);
+  const std::string id = text_of(actor.is_object() ? actor["id"] : actor), kind = text_of(actor["kind"]);
+  const auto time = parse_time(text_of(entry["time"])).time;
+  store::EntryRow row{};
+  row.sequence = number_of(entry["sequence"]);
+  row.stream = stream;
+  row.type = type;
+  row.actor_id = id;
+  row.actor_kind = kind;
+  row.time = time ? time->nanoseconds : 0;
+  row.payload = payload;
+  return entry_line(row, colour);
+}
 
 int events(World& world, const EventsArguments& arguments) {
   auto client = Client::open(world, arguments.node, Presents::Token);

@@ -19,4 +19,7 @@ struct EventsArguments {
 };
 int events(World& world, const EventsArguments& arguments);
 
+// One event for people, as `ledger tail` shows entries; with its end of line.
+std::string event_line(json::Node entry, bool colour);
+
 }  // namespace baton::cli

@@ -46,8 +46,9 @@ volatile std::sig_atomic_t was_ended = 0, was_resized = 0;
 
 }  // namespace
 
-Ears::Ears(Client& client, std::string_view stream, std::uint64_t from) {
-  const std::string path = "/v1/events?stream=" + url_part(stream) + "&from=" + std::to_string(from);
+Ears::Ears(Client& client, const std::vector<std::string>& streams, std::uint64_t from) {
+  std::string path = "/v1/events?from=" + std::to_string(from);
+  for (const std::string& stream : streams) path += "&stream=" + url_part(stream);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
   const pid_t parent = ::getpid();

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "cli/client.h"
 
@@ -17,7 +17,7 @@ namespace baton::cli {
 class Ears {
  public:
   // To entries of these streams (`work/*`) from this sequence on.
-  Ears(Client& client, std::string_view stream, std::uint64_t from);
+  Ears(Client& client, const std::vector<std::string>& streams, std::uint64_t from);
   ~Ears();
   Ears(const Ears&) = delete;
   Ears& operator=(const Ears&) = delete;

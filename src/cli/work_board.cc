@@ -63,7 +63,7 @@ bool wants_to_go(World& world) {
 // `from`: the first entry that the picture may not know of.
 int live(World& world, Client& client, Picture picture, std::uint64_t from) {
   LiveSignals::watch();
-  Ears ears(client, "work/*", from);
+  Ears ears(client, {"work/*"}, from);
   Screen screen(world);
   std::int64_t asked_ns = world.clock.monotonic_ns();
   bool dirty = false, draw = true, deaf = false;

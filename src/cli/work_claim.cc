@@ -9,6 +9,7 @@
 #include "cli/credentials.h"
 #include "cli/input.h"
 #include "cli/sealed_token.h"
+#include "cli/shell.h"
 #include "cli/work.h"
 #include "net/sse.h"
 
@@ -32,12 +33,6 @@ struct ClaimArguments {
   bool for_ever = false;  // `wait`: until there is something
 };
 
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string environment_lines(json::Node root) {
   const std::pair<std::string_view, json::Node> lines[] = {{"BATON_SESSION_TOKEN", root["session"]["token"]},
                                                            {"BATON_SESSION", root["session"]["id"]},
@@ -46,8 +41,7 @@ std::string environment_lines(json::Node root) {
                                                            {"BATON_WORK", root["work"]["id"]},
                                                            {"BATON_PHASE", root["work"]["phase"]}};
   std::string out;
-  for (const auto& [name, value] : lines)
-    out += "export " + std::string(name) + "=" + shell_quoted(text_of(value)) + "\n";
+  for (const auto& [name, value] : lines) out += export_line(name, text_of(value));
   return out;
 }
 
