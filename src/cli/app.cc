@@ -65,6 +65,8 @@ int run(World& world, int argc, const char* const* argv) {
   add_stop(app, chosen);
   add_contract(app, chosen);
   add_session(app, chosen);
+  add_workflow(app, chosen);
+  add_handoff(app, chosen);
   add_approvals(app, chosen);
   add_replay(app, chosen);
   add_check(app, chosen);

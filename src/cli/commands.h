@@ -39,6 +39,8 @@ void add_stop(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);
 void add_contract(CLI::App& app, Action& chosen);
 void add_session(CLI::App& app, Action& chosen);
+void add_workflow(CLI::App& app, Action& chosen);
+void add_handoff(CLI::App& app, Action& chosen);
 void add_approvals(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_completion(CLI::App& app, Action& chosen);

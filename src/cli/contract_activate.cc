@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// baton contract activate: makes a pack usable by its hash, for a role. The files themselves are recorded.
+// baton contract activate: makes a pack usable by its hash, for a role; or a workflow with the packs of its roles. The files themselves
+// are recorded.
 #include <memory>
 
+#include "base/text.h"
 #include "cli/client.h"
 #include "cli/contract.h"
 #include "cli/pack.h"
@@ -16,33 +18,52 @@ struct Arguments {
   std::string pack, role, hash;
 };
 
-int activate(World& world, const Arguments& arguments) {
-  auto folder = read_pack(world, arguments.pack);
-  if (!folder) return could_not(world, folder.error());
-  contract::PackSource pack = folder->pack;
-  if (folder->workflow) {
-    const auto found = folder->workflow->packs.find(arguments.role);
-    if (found == folder->workflow->packs.end())
-      return could_not(world, arguments.pack + " is a workflow: say with --role which of its packs is meant");
-    pack = found->second;
-  }
-  // Files are known by their names in the pack, wherever it lies.
-  const auto shorten = [](contract::SourceFile& file) {
-    const auto slash = file.name.rfind('/');
-    if (slash != std::string::npos) file.name.erase(0, slash + 1);
-  };
+// Files are known by their names in the pack, wherever it lies.
+void shorten(contract::SourceFile& file) {
+  const auto slash = file.name.rfind('/');
+  if (slash != std::string::npos) file.name.erase(0, slash + 1);
+}
+
+void shorten(contract::PackSource& pack) {
   for (contract::SourceFile& file : pack.contracts) shorten(file);
   if (pack.session) shorten(*pack.session);
   if (pack.tools) shorten(*pack.tools);
+}
+
+json::Value value_of(const std::string& text) { return json::Value::copy(json::parse_owned(text)->root()); }
+
+int activate(World& world, const Arguments& arguments) {
+  auto folder = read_pack(world, arguments.pack);
+  if (!folder) return could_not(world, folder.error());
   json::Value body = json::Value::object();
-  if (!arguments.role.empty()) body.set("role", arguments.role);
   if (!arguments.hash.empty()) body.set("hash", arguments.hash);
-  body.set("pack", json::Value::copy(json::parse_owned(runtime::pack_text(pack))->root()));
+  const bool whole = folder->workflow && arguments.role.empty();
+  if (whole) {
+    contract::WorkflowSource workflow = *folder->workflow;
+    shorten(workflow.workflow);
+    for (auto& [role, pack] : workflow.packs) shorten(pack);
+    body.set("workflow", value_of(runtime::workflow_text(workflow)));
+  } else {
+    contract::PackSource pack = folder->pack;
+    if (folder->workflow) {
+      const auto found = folder->workflow->packs.find(arguments.role);
+      if (found == folder->workflow->packs.end())
+        return could_not(world, printable(arguments.pack, 200) + " is a workflow without a role `" +
+                                    printable(arguments.role, 60) + "`");
+      pack = found->second;
+    }
+    shorten(pack);
+    if (!arguments.role.empty()) body.set("role", arguments.role);
+    body.set("pack", value_of(runtime::pack_text(pack)));
+  }
   auto client = Client::open(world, arguments.node, Presents::Operator);
   if (!client) return could_not(world, client.error());
   return tell(world, arguments.node, client->post("/v1/packs", body), [&](json::Node root) {
-    world.print("sessions of the role " + shown(root["role"]) + " are held to " + shown(root["pack"]) + " (" +
-                shown(root["agent"]) + ")\n");
+    if (whole)
+      world.print("workflows of the name " + shown(root["agent"]) + " are held to " + shown(root["pack"]) + "\n");
+    else
+      world.print("sessions of the role " + shown(root["role"]) + " are held to " + shown(root["pack"]) + " (" +
+                  shown(root["agent"]) + ")\n");
   });
 }
 
@@ -50,14 +71,17 @@ int activate(World& world, const Arguments& arguments) {
 
 void add_contract_activate(CLI::App& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("activate", "Make a pack the one that sessions of a role are held to");
-  command->add_option("PACK", arguments->pack, "The pack's folder")->required();
-  command->add_option("--role", arguments->role, "The role; default: agent");
+  CLI::App* command = contract.add_subcommand(
+      "activate", "Make a pack the one that sessions of a role are held to, or a workflow one that can be started");
+  command->add_option("PACK", arguments->pack, "The folder of the pack, or of the workflow")->required();
+  command->add_option("--role", arguments->role,
+                      "The role; default: agent. Of a workflow: this one of its packs alone");
   command->add_option("--hash", arguments->hash, "Only if the pack has this hash (`baton contract show` gives it)");
   add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
   examples(*command,
            "  baton contract activate contracts/\n"
            "  baton contract activate contracts/ --role refunds --hash sha256:7d3f...\n"
+           "  baton contract activate release-train/         a folder with a workflow.yaml: all of it\n"
            "\nTakes an operator's token. Sessions that are open keep the pack they began with.\n"
            "Exit status: 0 it is active, 1 refused, 2 could not.");
   command->callback(

@@ -6,16 +6,13 @@
 #include "cli/commands.h"
 #include "cli/events.h"
 #include "cli/input.h"
+#include "cli/session.h"
 #include "cli/table.h"
+#include "cli/workflow.h"
 #include "json/parse.h"
 
 namespace baton::cli {
 namespace {
-
-std::string_view standing_colour(std::string_view standing) {
-  if (standing == "open") return "32";
-  return standing == "killed" ? "31" : "2";
-}
 
 // --- open --------------------------------------------------------------------------------------------------------------
 
@@ -264,6 +261,9 @@ void add_session(CLI::App& app, Action& chosen) {
     examples(*command, "  baton session tail ses_1f0c... --follow");
     command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return tail(world, *arguments); }; });
   }
+  add_session_call(*session, chosen);
+  add_session_settle(*session, chosen);
+  add_session_close(*session, chosen);
   {
     auto arguments = std::make_shared<ResolveArguments>();
     CLI::App* command = session->add_subcommand("resolve", "Say what became of a call nobody knows about");
