@@ -135,7 +135,7 @@ string shared_calls(json::Node calls) {
   return joined(parts);
 }
 
-string holders_text(json::Node resource) {
+std::vector<string> holders_of(json::Node resource) {
   std::vector<string> parts;
   if (resource["owner"]) parts.push_back("written by " + name(resource["owner"]));
   if (count_of(resource["writing"]) > 0) parts.push_back("calls that write: " + shared_calls(resource["writing"]));
@@ -143,8 +143,11 @@ string holders_text(json::Node resource) {
   if (const json::Node call = resource["executing"])
     parts.push_back("executes: " + name(call["session_id"]) + " " + name(call["call_id"]));
   if (count_of(resource["waiting"]) > 0) parts.push_back("waiting in turn: " + shared_calls(resource["waiting"]));
-  return parts.empty() ? "nobody" : joined(parts, "; ");
+  if (parts.empty()) parts.emplace_back("nobody");
+  return parts;
 }
+
+string holders_text(json::Node resource) { return joined(holders_of(resource), "; "); }
 
 string resource_text(json::Node resource) {
   return name(resource["alias"]) + " " + shown(resource["value"], kNameShown);
@@ -181,9 +184,10 @@ std::vector<string> budgets_of(json::Node workflow) {
 string workflow_head(json::Node workflow, Time now, bool colour) {
   const string standing = shown(workflow["standing"], 20);
   const auto started = parse_time(text_of(workflow["started_at"])).time;
+  const string age = started ? age_text(*started, now) : "";
   return painted(name(workflow["name"]), "1", colour) + "  " + name(workflow["id"]) + "  " +
          painted(standing, standing_colour(standing), colour) +
-         (started ? "  started " + age_text(*started, now) + " ago" : "") + " by " + name(workflow["started_by"]) +
+         (started ? "  started " + age + (age == "now" ? "" : " ago") : "") + " by " + name(workflow["started_by"]) +
          "\n  " + joined(budgets_of(workflow)) + "\n";
 }
 
@@ -225,7 +229,7 @@ string workflow_tree(json::Node workflow, Time now, bool colour) {
 
 string workflow_tables(json::Node workflow, Time now, bool colour) {
   string out = workflow_head(workflow, now, colour);
-  out += "  contract " + name(workflow["workflow"]) + "\n\n";
+  out += "  contract " + shown(workflow["workflow"], 100) + "\n\n";
   Table sessions(colour);
   sessions.heading({"SESSION", "ROLE", "STANDING", "PHASE", "COUNTED", "LABELS", "FROM"});
   for (const Row& row : rows_of(workflow)) {
@@ -343,7 +347,7 @@ string workflow_svg(json::Node workflow) {
   const auto box = [&](int x, const std::vector<string>& lines, std::string_view style) {
     int width = 0;
     for (const string& line : lines) width = std::max(width, contract::svg_width(line));
-    width += 2 * kPadding;
+    width += width / 24 + 2 * kPadding;  // faces differ a little, which adds up in a long line
     const int height = kLine * static_cast<int>(lines.size()) + kPadding;
     marks += "<rect x=\"" + n(x) + "\" y=\"" + n(y) + "\" width=\"" + n(width) + "\" height=\"" + n(height) +
              "\" rx=\"6\" class=\"" + string(style) + "\"/>\n";
@@ -383,7 +387,9 @@ string workflow_svg(json::Node workflow) {
       y += 2 * kLine;
       break;
     }
-    box(kMargin, {resource_text(one) + "  " + shown(one["mode"], 20), holders_text(one)}, "write");
+    std::vector<string> lines = {resource_text(one) + "  " + shown(one["mode"], 20)};
+    for (string& part : holders_of(one)) lines.push_back(std::move(part));
+    box(kMargin, lines, "write");
   }
   std::size_t sessions = 0;
   for (const Row& row : rows) sessions += row.session ? 1 : 0;
