@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "json/parse.h"
+#include "runtime/workflow_events.h"
 #include "work/events.h"
 
 namespace baton::runtime {
@@ -25,7 +26,8 @@ struct Due {
 };
 constexpr std::array kDue = {Due{work::kClaimed, "expires_at"},  Due{work::kRenewed, "expires_at"},
                              Due{work::kAnswered, "expires_at"}, Due{work::kParked, "until"},
-                             Due{work::kOffered, "until"},       Due{work::kPostponed, "until"}};
+                             Due{work::kOffered, "until"},       Due{work::kPostponed, "until"},
+                             Due{kWorkflowOffered, "expires_at"}};
 
 // What a use case answers, for whoever waits for it. Kept by both, because either may be gone first.
 struct Waited {
