@@ -19,7 +19,7 @@ import time
 import xml.dom.minidom
 from pathlib import Path
 
-from cli_work_test import Place, Terminal, Wrong, need
+from cli_work_test import Place, Terminal, Wrong, eventually, need
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples/workflows/release-train"
 POLICIES = ("request_cancel", "terminate", "abandon")
@@ -315,6 +315,82 @@ def who_may_what(place):
     need("no session was open there" in place.run("workflow", "kill", train.id).out, "twice is no harm")
 
 
+def names_tell_a_terminal_nothing(place):
+    """Names and reasons are somebody else's text, wherever they are shown."""
+    place.init()
+    activate(place)
+    train = Train(place, "release-train")
+    evil = 'a\x1b[31m"\\<b>&\x07\u202e'
+    train.by("orchestrator", "handoff", "offer", "--to", "worker", "--artifact", "task=x", "--artifact", evil + "=x")
+    place.run("workflow", "kill", train.id, "--session", train.ids["orchestrator"], "--reason", evil)
+    for words in (("workflow", "show", train.id), ("workflow", "tree", train.id), ("workflow", "tree", train.id, "--format", "dot"),
+                  ("workflow", "tree", train.id, "--format", "svg"), ("handoff", "list", "--stage", "cancelled")):
+        out = place.run(*words).out
+        need(not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", out), f"{words}: {out!r}")
+        need("[31m" in out, f"{words} shows the name: {out!r}")
+        if "svg" in words:
+            xml.dom.minidom.parseString(out)
+        if "dot" in words:
+            need('\\"' in out, out)
+
+
+def offers_end_by_themselves(place):
+    place.init()
+    activate(place)
+    train = Train(place, "release-train")
+    done = train.by("orchestrator", "handoff", "offer", "--to", "worker", "--artifact", "task=x", "--expires", "1", "--format", "json")
+    train.handoffs["web"] = done.json()["handoff"]["id"]
+    eventually("it expires", lambda: train.stage("web") == "expired", seconds=20)  # sooner than the node looks anyway
+    need("handoff_not_open" in place.run("handoff", "claim", train.handoffs["web"], status=1).err, "and cannot be claimed")
+    need(train.shown()["open_handoffs"] == 0, "nor does it count")
+
+
+def whoever_holds_a_work_item_may_join(place):
+    place.init()
+    activate(place)
+    train = Train(place, "release-train", "--label", "release-7.1")
+    train.offer("web")
+    place.run("work", "create", "Deploy web", "--phase", "IMPLEMENTATION")
+    held = place.claim("W-1")
+    done = place.run("handoff", "claim", train.handoffs["web"], "--session", held["BATON_SESSION"], "--format", "json",
+                     BATON_SESSION_TOKEN=held["BATON_SESSION_TOKEN"]).json()
+    need(done["session"]["id"] == held["BATON_SESSION"], f"it is the same session: {done}")
+    train.ids["web"], train.tokens["web"] = held["BATON_SESSION"], held["BATON_SESSION_TOKEN"]
+    member = train.member("web")
+    need(member["work_id"] == "W-1" and member["labels"] == ["release-7.1"], str(member))
+    train.look("web", "web")
+    # Ended with its workflow, it does not hold the item any more.
+    place.run("workflow", "kill", train.id)
+    need(place.run("work", "show", "W-1", "--format", "json").json()["work"]["phase"] == "BLOCKED", "its item waits for somebody")
+
+
+def subtrees_end_at_once(place):
+    """Whatever their close policy says."""
+    place.init()
+    activate(place, "abandon")
+    train = Train(place, "release-train-abandon")
+    for service in ("web", "api"):
+        train.offer(service)
+        train.claim(service)
+    killed = place.run("workflow", "kill", train.id, "--session", train.ids["orchestrator"], "--scope", "subtree", "--format", "json").json()
+    need(set(killed["killed"]) == set(train.ids.values()), str(killed))
+    need({train.stage("web"), train.stage("api")} == {"cancelled"}, "and their handoffs")
+    need(train.shown()["standing"] == "ended", "it was not the workflow that was killed")
+
+
+def activated_as_a_whole_or_in_part(place):
+    place.init()
+    part = place.run("contract", "activate", str(EXAMPLE), "--role", "worker")
+    need("sessions of the role worker are held to sha256:" in part.out, str(part))
+    place.run("contract", "activate", str(EXAMPLE), "--role", "driver", status=2)
+    need("PACK_ACTIVE" in place.run("contract", "activate", str(EXAMPLE), "--hash", "sha256:0", status=1).err, "another hash")
+    need("WORKFLOW_UNKNOWN" in place.run("workflow", "start", "release-train", status=1).err, "a part is no workflow")
+    whole = place.run("contract", "activate", str(EXAMPLE), "--format", "json").json()
+    need(place.run("contract", "activate", str(EXAMPLE), "--hash", whole["pack"]).status == 0, "the same again")
+    made = place.run("workflow", "start", whole["pack"], "--format", "env").out
+    need(re.fullmatch(r"export BATON_SESSION_TOKEN='baton_s_\S+'\nexport BATON_SESSION='ses_\w+'\nexport BATON_WORKFLOW='wfl_\w+'\n", made), "by its hash")
+
+
 def budgets_are_for_all_of_them(place):
     place.init()
     activate(place, max_sessions=3, max_active_sessions=2, max_total_steps=4)
@@ -401,7 +477,8 @@ def the_example_runs(place):
 
 
 STORIES = [killed_under_request_cancel, killed_under_terminate, killed_under_abandon, shown_in_every_form, who_may_what,
-           budgets_are_for_all_of_them, watched_in_lines, watched_in_a_terminal, the_example_runs]
+           names_tell_a_terminal_nothing, offers_end_by_themselves, whoever_holds_a_work_item_may_join, subtrees_end_at_once,
+           activated_as_a_whole_or_in_part, budgets_are_for_all_of_them, watched_in_lines, watched_in_a_terminal, the_example_runs]
 
 
 def main(arguments):
