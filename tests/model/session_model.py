@@ -938,7 +938,8 @@ class Model:
         blocks = [call for call in step.calls if call.verdict == "block" and call.reason() not in NEUTRAL_REASONS]
         if blocks:
             self.happen("block")
-        elif any(call.verdict == "allow" for call in step.calls):
+        elif (any(call.verdict == "allow" for call in step.calls)
+              and not any(call.verdict == "block" for call in step.calls)):
             self.happen("allow")
 
     def happen(self, happening):
