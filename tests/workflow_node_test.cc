@@ -250,6 +250,27 @@ TEST_P(Family, a_session_that_holds_a_lease_can_be_one_and_its_item_is_blocked_w
   fixture_.expect_whole();
 }
 
+TEST_P(Family, labels_come_back_to_the_parent_and_to_its_item) {
+  begin("");
+  const std::string item = fixture_.create_in(work::Phase::Implementation);
+  const auto leased = fixture_.claim(as("alice"), item);
+  ClaimHandoff asked{text_at(offer(boss_, R"({"task":"do it"})"), "/handoff/id"), {}};
+  asked.session.session_id = text_at(leased, "/session/id");
+  ASSERT_EQ(outcome(ask([&](Answered done) { fixture_.cases().claim_handoff(as("alice"), asked, std::move(done)); })),
+            "taken");
+  const std::string parent = asked.session.session_id, child = hand_of(parent);
+  ASSERT_EQ(
+      outcome(ask([&](Answered done) { fixture_.cases().add_label(by(child), child, "tainted", std::move(done)); })),
+      "taken");
+  EXPECT_EQ(text_at(fixture_.show(item), "/labels"), "[]");
+  ASSERT_EQ(outcome(ask([&](Answered done) { fixture_.cases().close_session(by(child), child, std::move(done)); })),
+            "taken");
+  EXPECT_EQ(text_at(fixture_.show(item), "/labels"), R"(["tainted"])");
+  const auto shown = fixture_.cases().show_session(parent);
+  EXPECT_EQ(text_at(**shown, "/governed/labels"), R"(["tainted"])");
+  fixture_.expect_whole();
+}
+
 TEST_P(Family, the_end_of_a_lease_frees_what_its_session_held) {
   if (!fixture_.has_our_clock()) GTEST_SKIP() << "a server's clock cannot be turned";
   begin("", "single_writer");

@@ -67,7 +67,8 @@ class Play {
     for (const json::Member one : entry["handoffs"].members())
       expect("handoff " + std::string(one.name()), text_of(one.value), door_.stage_of(std::string(one.name())));
     if (entry["cancel_requested"]) {
-      const std::string name = text_of(entry["of"] ? entry["of"] : entry["in"]);
+      std::string name = text_of(entry["of"] ? entry["of"] : entry["in"]);
+      if (name.empty()) name = text_of(entry["target"] ? entry["target"] : entry["close"]);
       session::Door* seen = door_.session(name);
       const Value view = seen == nullptr ? Value::object() : seen->view();
       const Value* flag = view.find("cancel_requested");
@@ -93,15 +94,16 @@ class Play {
   void act(json::Node entry, std::size_t number) {
     if (entry["create"]) {
       const std::string name = text_of(entry["create"]);
-      answered(entry, number, begun(name, door_.begin(name, text_of(entry["role"])), text_of(entry["role"])));
+      answered(entry, number, begun(name, door_.begin(name, text_of(entry["role"])), text_of(entry["role"])), name);
     } else if (entry["offer"]) {
       const Value artifacts = entry["artifacts"] ? Value::copy(entry["artifacts"]) : Value::object();
       answered(entry, number,
-               door_.offer(text_of(entry["offer"]), text_of(entry["from"]), text_of(entry["to"]), artifacts));
+               door_.offer(text_of(entry["offer"]), text_of(entry["from"]), text_of(entry["to"]), artifacts),
+               text_of(entry["from"]));
       if (door_.stage_of(text_of(entry["offer"])) == "offered") roles_[text_of(entry["offer"])] = text_of(entry["to"]);
     } else if (entry["claim"]) {
       const std::string name = text_of(entry["as"]), id = text_of(entry["claim"]);
-      answered(entry, number, begun(name, door_.claim(id, name), roles_[id]));
+      answered(entry, number, begun(name, door_.claim(id, name), roles_[id]), name);
     } else if (entry["decline"]) {
       answered(entry, number, door_.end_offer(text_of(entry["decline"]), Event::Decline));
     } else if (entry["cancel"]) {

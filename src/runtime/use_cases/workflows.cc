@@ -163,15 +163,23 @@ Result<void> Act::carry_out(const WorkflowView& view, const std::vector<Conseque
         payload.set("to", workflow::name_of(one.stage));
         done = append_workflow(*this, view.workflow_id(), kWorkflowHandoffEnded, std::move(payload), Is::Beside);
         break;
-      case Consequence::AddLabels:
+      case Consequence::AddLabels: {
         for (const std::string& label : one.labels) {
           Value labelled = session_payload(*this, one.session);
           labelled.set("label", label);
-          done =
-              append(session_stream(one.session), kSessionLabelled, std::move(labelled), Is::Beside, {"/session_id"});
-          if (!done) return done;
+          if (auto added = append(session_stream(one.session), kSessionLabelled, std::move(labelled), Is::Beside,
+                                  {"/session_id"});
+              !added)
+            return added;
         }
+        // What a session is labelled with, its item is.
+        auto held = governed(one.session, By::Node);
+        if (!held) return tl::make_unexpected(held.error());
+        if (!*held || !(*held)->item) break;
+        for (const work::Event& event : work::add_labels(*(*held)->item, one.labels, now).events)
+          if (auto recorded = record(event, *(*held)->item, Is::Beside); !recorded) return recorded;
         break;
+      }
     }
     if (!done) return done;
   }
