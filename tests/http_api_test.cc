@@ -1482,7 +1482,7 @@ TEST(HttpApiWorkflows, AWholeStory) {
   expect(ended, 200, "post", "/v1/workflows/{id}/kill");
   EXPECT_EQ(ended["killed"].size(), 2u);
   expect_problem(served.ask("POST", "/v1/handoffs/" + left + "/claim", "{}"), 409, "workflow_killed");
-  expect_problem(in_session(root, "/offers", R"({"to":"worker","artifacts":{"task":"x"}})"), 409, "workflow_killed");
+  expect_problem(in_session(root, "/offers", R"({"to":"worker","artifacts":{"task":"x"}})"), 409, "session_killed");
   EXPECT_EQ(text_of(served.ask("GET", "/v1/workflows/" + id)["workflow"]["standing"]), "killed");
 }
 

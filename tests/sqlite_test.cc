@@ -506,7 +506,7 @@ TEST_F(SqliteStores, a_damaged_page_is_noticed_by_who_reads_it) {
   make(2'000);
   const auto pages = static_cast<std::streamoff>(std::filesystem::file_size(file("ledger.db")) / 4096);
   ASSERT_GT(pages, 50);
-  overwrite(pages / 2 * 4096, std::string(4096, '\xa5'));
+  overwrite(pages / 2 * 4096, std::string(4 * 4096, '\xa5'));  // most pages, and so one of these, are the entries'
   for (const Mode mode : {Mode::Write, Mode::ReadOnly}) {
     const std::unique_ptr<Store> store = value_of(open(mode));
     const std::unique_ptr<Reader> reader = value_of(store->reader());

@@ -262,7 +262,7 @@ TEST_P(Family, labels_come_back_to_the_parent_and_to_its_item) {
   ASSERT_EQ(
       outcome(ask([&](Answered done) { fixture_.cases().add_label(by(child), child, "tainted", std::move(done)); })),
       "taken");
-  EXPECT_EQ(text_at(fixture_.show(item), "/labels"), "[]");
+  EXPECT_EQ(text_at(fixture_.show(item), "/labels"), "(nothing)");
   ASSERT_EQ(outcome(ask([&](Answered done) { fixture_.cases().close_session(by(child), child, std::move(done)); })),
             "taken");
   EXPECT_EQ(text_at(fixture_.show(item), "/labels"), R"(["tainted"])");
