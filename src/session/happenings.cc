@@ -82,6 +82,7 @@ class Change {
       if (envelope.stages[stage.stage].role != Role::Constrained || !is_monotonic(envelope.constraint)) continue;
       const auto value = number_of(call.facts[stage.fact]);
       if (!value || call.number == held.began_by) continue;
+      if (call.committed && call.number < held.since) continue;  // it was done before the chain began anew
       held.strictest = held.strictest ? stricter(envelope.constraint, *held.strictest, *value) : *value;
     }
   }
@@ -154,6 +155,7 @@ class Change {
       held.stages[at.stage] = number_of(value);
       if (stage.role == Role::Initial) {  // the chain begins anew
         held.began_by = call.number;
+        held.since = state_.next_number;
         held.strictest.reset();
       }
       if (!held.stages[at.stage])
@@ -210,9 +212,9 @@ Effects take_step(const Rules& rules, State& state, const TakenStep& step) {
     open.estimate = step.estimate;
     if (call.tool != kNone && open.facts.size() != rules.tools[call.tool].paths.size())
       open.facts.resize(rules.tools[call.tool].paths.size());  // what could not be read, in shadow mode
+    open.asks = call.asks;
     if (!lets_through && call.verdict == Verdict::Checkpoint) {
       open.state = CallState::Awaiting;
-      open.asks = call.asks;
       open.allow_on_timeout = call.allow_on_timeout;
       if (is_held && step.calls.size() > 1) {
         open.group = group;

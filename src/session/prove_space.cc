@@ -200,6 +200,7 @@ Space::Id Space::keep(State state, const State& before) {
   for (std::size_t i = 0; i < state.envelopes.size(); ++i) {
     Held& held = state.envelopes[i];
     held.began_by = 0;
+    held.since = 0;
     held.strictest.reset();
     for (std::size_t s = 0; s < held.stages.size(); ++s)
       if (!held.stages[s]) held.stages[s] = before.envelopes[i].stages[s];

@@ -211,6 +211,7 @@ Value held_value(const Held& held) {
   }
   if (any) out.set("stages", std::move(stages));
   if (held.began_by != 0) out.set("began_by", held.began_by);
+  if (held.since != 0) out.set("since", held.since);
   if (held.strictest) out.set("strictest", number_value(*held.strictest));
   return out;
 }
@@ -336,6 +337,7 @@ class StateReader {
         ++i;
       }
       if (one["began_by"]) to.began_by = static_cast<std::uint32_t>(number(one["began_by"]));
+      if (one["since"]) to.since = static_cast<std::uint32_t>(number(one["since"]));
       if (one["strictest"]) to.strictest = decimal(one["strictest"]);
     });
     for (const json::Node step : node_["loop"].elements()) out.loop.push_back(loop_step(step));

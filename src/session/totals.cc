@@ -193,8 +193,10 @@ Corridor corridor_of(const Rules& rules, const State& state, ToolId tool, const 
         if (stage.envelope == at.envelope && envelope.stages[stage.stage].role == Role::Constrained)
           if (const auto number = number_of(facts[stage.fact])) last = stricter(constraint, last, *number);
     };
+    // What is not over always counts; what counted as done when it was allowed only if that was since the chain began.
     for (const OpenCall& call : state.open)
-      if (beside.counts(call) && call.number != held.began_by) take(call.tool, call.facts);
+      if (beside.counts(call) && call.number != held.began_by && !(call.committed && call.number < held.since))
+        take(call.tool, call.facts);
     for (const Ahead& other : beside.ahead) take(other.tool, *other.facts);
     (constraint == Constraint::MonotonicDecrease ? out.most : out.least) = last;
   }
