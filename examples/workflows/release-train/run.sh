@@ -82,7 +82,7 @@ for number in 1 2 3; do
   as "$token" session close "$session"
 done
 as "$orchestrator_token" session call "$orchestrator" announce --arguments '{"release":"7.1"}' --id announce --start
-as "$orchestrator_token" session settle "$orchestrator" announce --result ok
+as "$orchestrator_token" session settle "$orchestrator" announce --result ok --output '{"announced":true}' | grep -q 'is committed'
 as "$orchestrator_token" session close "$orchestrator"
 "$baton" workflow tree "$workflow"
 "$baton" workflow list --format json | grep -q '"standing":"ended"'
