@@ -531,14 +531,14 @@ class Model:
     def check_12_preconditions(self, call, again):
         conditions = self.contracts[call.tool].get("preconditions") or []
         steps = self.total_steps(call.step if again else None)
-        met = all([self.precondition_met(condition, call, steps) for condition in conditions])
+        met = all([self.precondition_met(condition, call, steps, again) for condition in conditions])
         return [] if met else [("precondition_not_met", "")]
 
-    def precondition_met(self, condition, call, steps):
+    def precondition_met(self, condition, call, steps, again):
         if "requires_step_count" in condition:
             return steps >= condition["requires_step_count"]["gte"]
         records = [record for record in self.commits()
-                   if record.tool == condition["requires_prior_tool"] and record.step is not call.step]
+                   if record.tool == condition["requires_prior_tool"] and (again or record.step is not call.step)]
         resource = condition.get("resource")
         if resource:
             wanted = resolve(resource["path"], call.args)
