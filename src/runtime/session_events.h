@@ -18,7 +18,7 @@ inline constexpr std::string_view kPackActivated = "pack.activated";
 // denies to the principal), environment{name: keyed}, calls_before?, cost_before?, principal? (an erasable blob), principal_sha256?
 inline constexpr std::string_view kSessionOpened = "session.opened";
 // A response was judged: calls[{call_id, tool, arguments | arguments_text | malformed, arguments_sha256?, values{}, verdict,
-// failures[{code, detail?}], approval_id?, allow_on_timeout?, spends? (an approval of content)}], request{}? response{}? (values at the paths that contracts look at),
+// failures[{code, detail?}], approval_id?, allow_on_timeout?, would_ask?, breaks_constraint?, spends? (an approval of content)}], request{}? response{}? (values at the paths that contracts look at),
 // shape{}?, estimate?, lease_stale?, approvals_left?, approvals_scope?, outcome, killed?
 inline constexpr std::string_view kSessionStep = "session.step";
 // A person, or time, ruled on a call that waited: call_id, ruling, calls[{call_id, verdict, failures[]}], lease_stale?, killed?

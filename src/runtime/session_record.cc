@@ -125,6 +125,8 @@ Value step_value(const session::Rules& rules, const session::Proposal& proposal,
       call.set("approval_id", approvals[i]);
       if (judged.asked->allow_on_timeout) call.set("allow_on_timeout", true);
     }
+    if (judged.would_ask) call.set("would_ask", true);
+    if (judged.breaks_constraint) call.set("breaks_constraint", true);
     if (!judged.spends.empty()) call.set("spends", judged.spends);
     calls.push(std::move(call));
   }
@@ -214,10 +216,9 @@ std::optional<session::TakenStep> read_step(const session::Rules& rules, json::N
     if (taken.verdict == session::Verdict::Block && !taken.reason) return std::nullopt;
     if (const auto id = rules.plan->find_tool(tool)) taken.tool = *id;
     else taken.tool_name = tool;
-    taken.asks = call["approval_id"].is_string();
+    taken.asks = call["approval_id"].is_string() || call["would_ask"].is_true();
     taken.allow_on_timeout = call["allow_on_timeout"].is_true();
-    for (const json::Node one : call["failures"].elements())
-      if (one["code"].is_text("execution_constraint_violated")) taken.breaks_constraint = true;
+    taken.breaks_constraint = call["breaks_constraint"].is_true();
     taken.digest = optional_text(call, "arguments_sha256");
     if (taken.tool != kNone && call["values"].is_object()) taken.facts = facts_in(rules, taken.tool, call);
     out.calls.push_back(std::move(taken));

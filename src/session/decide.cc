@@ -23,6 +23,11 @@ std::optional<Refusal> standing_refusal(const State& state, bool lease_stale) {
   return std::nullopt;
 }
 
+bool has_broken_constraint(const CallVerdict& call) {
+  return std::ranges::any_of(call.failures,
+                             [](const Refusal& one) { return one.code() == Code::execution_constraint_violated; });
+}
+
 // The response as a whole: what each call's verdict does to the others.
 class StepJudge {
  public:
@@ -69,6 +74,13 @@ class StepJudge {
     Judge judge(rules_, state_, *tool, step_, hiding_);
     judge.measure(call.arguments, out.facts);
     judge.all(&call.arguments, out);
+    out.breaks_constraint = has_broken_constraint(out);
+    // What is let through all the same is held to its constraints when it begins, though it was refused for something that comes first.
+    if (state_.is_letting_through() && !out.failures.empty() && !out.breaks_constraint) {
+      CallVerdict apart;
+      judge.execution_constraints(call.arguments, apart);
+      out.breaks_constraint = has_broken_constraint(apart);
+    }
     if (loops) step_.proposed.push_back(Judge::looped(*tool, out.digest));
     if (!out.failures.empty()) {
       out.verdict = Verdict::Block;
@@ -143,6 +155,7 @@ class StepJudge {
       out.outcome = Outcome::Reject;
       for (CallVerdict& call : out.calls) {
         if (call.verdict == Verdict::Block) continue;
+        call.would_ask = call.asked.has_value();
         call.asked.reset();
         call.spends.clear();
         block(call, refusal(Code::batch_rejected));
@@ -198,10 +211,9 @@ TakenStep step_of(const Proposal& proposal, const StepVerdict& verdict) {
     if (call.tool == kNone) taken.tool_name = proposal.calls[i].tool;
     taken.verdict = call.verdict;
     if (!call.failures.empty()) taken.reason = call.failures.front().code();
-    taken.asks = call.asked.has_value();
+    taken.asks = call.asked.has_value() || call.would_ask;
     taken.allow_on_timeout = call.asked && call.asked->allow_on_timeout;
-    taken.breaks_constraint = std::ranges::any_of(
-        call.failures, [](const Refusal& one) { return one.code() == Code::execution_constraint_violated; });
+    taken.breaks_constraint = call.breaks_constraint;
     taken.digest = call.digest;
     taken.facts = call.facts;
     out.calls.push_back(std::move(taken));
@@ -350,6 +362,7 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
         refusal(Code::execution_constraint_violated,
                 {{"path", "an argument"}, {"problem", "breaks a constraint"}, {"remedy", "propose other arguments"}}));
   take_turn(judge, {commons == nullptr ? std::string() : commons->session(), call->id}, differs, verdict, out);
+  out.diagnostics = std::move(verdict.diagnostics);
   out.failures = std::move(verdict.failures);
   return out;
 }

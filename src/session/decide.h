@@ -78,8 +78,11 @@ struct CallVerdict {
   std::string digest;
   std::vector<Fact> facts;
   std::vector<Diagnostic> diagnostics;  // what else is worth knowing
-  std::string spends;                   // the approval of content that took the place of asking: it is used up
-  std::string joins;                    // the call that waits already and that this one is: nothing else happens
+  // What is not told because something else stands before it, and matters where nothing is held back:
+  bool would_ask = false;          // a person would have to be asked
+  bool breaks_constraint = false;  // an execution constraint is against it; told or not
+  std::string spends;              // the approval of content that took the place of asking: it is used up
+  std::string joins;               // the call that waits already and that this one is: nothing else happens
 };
 
 enum class Outcome : std::uint8_t { Proceed, Held, Reject, Error, Text };
@@ -109,7 +112,8 @@ std::vector<Resolved> resolved_of(const RulingVerdict& verdict);
 struct StartVerdict {
   bool is_open = true;  // false: there is nothing to begin (call_not_open)
   std::vector<Refusal> failures;
-  bool waits = false;  // refused with resource_busy alone: the call stays pending, and keeps its place
+  bool waits = false;                   // refused with resource_busy alone: the call stays pending, and keeps its place
+  std::vector<Diagnostic> diagnostics;  // what else is worth knowing
   std::optional<std::vector<Fact>> facts;  // of arguments that differ
   std::string digest;
 };

@@ -134,6 +134,7 @@ Value shown(const StartVerdict& verdict, const Effects& effects) {
   Value out = Value::object();
   set_verdict(out, verdict.failures);
   set_effects(out, effects);
+  for (const Diagnostic& one : verdict.diagnostics) out.find("diagnostics")->push(shown(one));
   return out;
 }
 
