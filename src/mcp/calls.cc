@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a call: proposed, perhaps waited for, begun, forwarded, perhaps tried again, settled, answered.
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnostics/diagnostic.h"
+#include "json/canonical.h"
+#include "mcp/core.h"
+#include "mcp/output.h"
+#include "session/settle.h"
+
+namespace baton::mcp {
+
+using Kind = OpenRequest::Kind;
+using State = Call::State;
+
+namespace {
+
+constexpr std::string_view kApprovalKey = "baton_approval";
+
+Denial denial_of(const Diagnostic& diagnostic) {
+  return {std::string(info(diagnostic.code).name), diagnostic.message, diagnostic.help};
+}
+
+Outcome timed_out() {
+  Outcome out;
+  out.kind = Outcome::Kind::Timeout;
+  return out;
+}
+
+// Reasons for which a tool is kept from a client altogether: it is not to learn that there is one.
+bool hides(std::string_view reason) {
+  for (const Code code : {Code::no_contract, Code::policy_denied, Code::label_denied, Code::risk_gate_blocked})
+    if (info(code).name == reason) return true;
+  return reason == "tool_not_granted";
+}
+
+// Reasons that do not speak against trying once more: the call has its place in these already.
+bool is_of_counting(std::string_view reason) { return reason == info(Code::session_limit_exceeded).name; }
+
+std::string question_for_user(const Call& call) {
+  std::string out = "The call of `" + printable(call.client_name, 200) + "` waits for the approval " +
+                    call.verdict.approval_id + ". An operator decides it (`baton approvals show " +
+                    call.verdict.approval_id + "`).";
+  return out;
+}
+
+// {"message":...,"requestedSchema":...}: a form of one optional field, which every client can show.
+std::string elicitation_params(const Call& call, bool user_decides) {
+  const std::string text =
+      question_for_user(call) + (user_decides ? " Accept to approve it, decline to refuse it."
+                                              : " Accept to go on waiting, decline to give it up.");
+  return R"({"message":)" + quoted(text) + R"(,"requestedSchema":{"type":"object","properties":{}}})";
+}
+
+}  // namespace
+
+// --- taken in -----------------------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::client_call(Ticket ticket, Message& message) {
+  OpenRequest& request = open_requests.at(ticket);
+  const json::Node params = message.params(), name = params["name"], given = params["arguments"];
+  if (!name.is_string()) return answer_error(ticket, kInvalidParams, "`name` is not a string");
+  if (given && !given.is_object()) return answer_error(ticket, kInvalidParams, "`arguments` is not an object");
+  if (is_own_tool(name.string())) return own_call(ticket, name.string(), message);
+  const auto owner = catalogue.owner(name.string());
+  if (!owner) return answer(ticket, unknown_tool(request.id, name.string()), kInvalidParams);
+  Call call;
+  call.number = next_number++;
+  call.open = ticket;
+  call.server = owner->server;
+  call.tool = owner->tool;
+  call.client_name = name.string();
+  call.node_name = name_for_node(owner->server, owner->tool);
+  call.era = request.era;
+  call.revision = request.revision;
+  call.can_elicit = request.era == Era::Modern ? message.meta()[kMetaClientCapabilities]["elicitation"].is_object()
+                                               : client_can_elicit && agreed != nullptr && agreed->elicitation;
+  call.arguments = "{}";
+  if (given) {
+    auto canonical = json::canonical(given, json::Numbers::Exact);
+    if (!canonical) return answer_error(ticket, kInvalidParams, "`arguments` holds a number beyond all bounds");
+    call.arguments = std::move(*canonical);
+  }
+  if (given_headers) call.given_headers = std::exchange(given_headers, std::nullopt);
+  request.kind = Kind::Call;
+  request.call = call.number;
+  request.server = call.server;
+  const CallNumber number = call.number;
+  if (!request.token.empty()) {
+    request.sent_token = by_sent_token[call.server].contains(request.token) ? own_id() : request.token;
+    by_sent_token[call.server][request.sent_token] = ticket;
+  }
+  // Everything but the arguments is sent as it was said; what Baton put into the conversation itself is taken out again below.
+  std::string& sent_params = call.params;
+  sent_params = R"({"name":)" + quoted(call.tool) + R"(,"arguments":)" + call.arguments;
+  for (const json::Member member : params.members()) {
+    const std::string_view which = member.name();
+    if (which == "name" || which == "arguments" || which == "requestState" || which == "inputResponses") continue;
+    sent_params += ',' + quoted(which) + ':';
+    if (which == "_meta" && request.sent_token != request.token) {
+      Splice renamed = replacing(message.progress_token_node(), request.sent_token);
+      renamed.at -= member.value.offset();
+      sent_params += splice(text_of(member.value), {std::move(renamed)});
+    } else {
+      sent_params += text_of(member.value);
+    }
+  }
+  Call& kept = calls.emplace(number, std::move(call)).first->second;
+  // Answers without a state belong to no call that is known here: it is a call like any other, and the server makes of them what it
+  // likes.
+  if (const json::Node responses = params["inputResponses"]; responses && !params["requestState"])
+    kept.params += R"(,"inputResponses":)" + std::string(text_of(responses));
+  if (params["requestState"]) {
+    if (!says_so_in_headers(kept)) return;
+    if (come_back(kept, message, sha256_hex(kept.arguments))) return;
+    answer_error(kept.open, kInvalidParams, "`requestState` is not one that was given for this call");
+    return end_call(number);
+  }
+  kept.params += '}';
+  const ServerState& server = servers[kept.server];
+  if (server.seen == server.generation || !server.has_tools) return propose(kept);
+  ask_pins(kept.server);  // goes on in pinned(), if it has not already
+}
+
+void Conversation::Core::own_call(Ticket ticket, std::string_view name, Message& message) {
+  OpenRequest& request = open_requests.at(ticket);
+  request.kind = Kind::Own;
+  const Question question = next_number++;
+  if (name == kStatusTool) {
+    node_questions.emplace(question, ticket);
+    out->push_back(AskStatus{question});
+    return;
+  }
+  const json::Node document = message.params()["arguments"]["document"];
+  if (!document.is_string() && !document.is_object())
+    return answer_result(
+        ticket, text_result(request.era, "`document` is missing: give the handoff as an object or as text", true));
+  node_questions.emplace(question, ticket);
+  out->push_back(HandOff{question, std::string(document.is_string() ? document.string() : text_of(document))});
+}
+
+void Conversation::Core::handed_off(Question question, const NodeAnswer& told) {
+  const auto found = node_questions.find(question);
+  if (found == node_questions.end()) return;
+  const Ticket ticket = found->second;
+  node_questions.erase(found);
+  if (const auto request = open_requests.find(ticket); request != open_requests.end())
+    answer_result(ticket, text_result(request->second.era, told.text, !told.ok));
+  look_soon();
+}
+
+Denial Conversation::Core::definition_changed(std::size_t server, std::string_view tool, std::string_view what) const {
+  Denial out = denial_of(
+      report(Code::tool_definition_changed, {}, {{"tool", catalogue.client_name(server, tool)}, {"what", what}}));
+  json::Value changed = json::Value::array();
+  for (const std::string& member : catalogue.changed(server, tool)) changed.push(member);
+  out.details.set("changed", std::move(changed));
+  return out;
+}
+
+// The definitions of a server are known, or could not be read.
+void Conversation::Core::pinned(std::size_t server, bool failed) {
+  std::vector<CallNumber> waiting;
+  for (const auto& [number, call] : calls)
+    if (call.server == server && call.state == State::Pinning) waiting.push_back(number);
+  for (const CallNumber number : waiting) {
+    const auto found = calls.find(number);
+    if (found == calls.end()) continue;
+    Call& call = found->second;
+    if (!failed) propose(call);
+    else if (servers[server].is_gone) {
+      answer_error(call.open, kInternalError, "the server `" + catalogue.server_name(server) + "` is not there");
+      end_call(number);
+    } else deny(call, definition_changed(server, call.tool, "its definition could not be read"));
+  }
+}
+
+void Conversation::Core::propose(Call& call) {
+  if (const auto changed = catalogue.changed(call.server, call.tool); !changed.empty())
+    return deny(call, definition_changed(call.server, call.tool, join(changed, ", ")));
+  if (catalogue.is_full() && !catalogue.is_pinned(call.server, call.tool))
+    return deny(call, definition_changed(call.server, call.tool, "there are too many tools to keep track of"));
+  if (!says_so_in_headers(call)) return;
+  call.state = State::Proposed;
+  call.call_id = options.id_prefix + "-call-" + std::to_string(call.number);
+  out->push_back(Propose{call.number, proposal_body(call.call_id, call.node_name, call.arguments)});
+}
+
+// What headers say about the arguments, in either direction. The definition says which there are: asked when it is known. False: the
+// client was told, and the call is over.
+bool Conversation::Core::says_so_in_headers(Call& call) {
+  const auto arguments = json::parse(call.arguments);
+  const json::Node root = arguments ? arguments->root() : json::Node();
+  call.headers = catalogue.headers(call.server, call.tool, root);
+  if (!call.given_headers) return true;
+  const std::string problem = catalogue.header_mismatch(call.server, call.tool, root, *call.given_headers);
+  if (problem.empty()) return true;
+  answer_error(call.open, kHeaderMismatch, problem);
+  end_call(call.number);
+  return false;
+}
+
+// --- the node's word ----------------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
+  const auto found = calls.find(number);
+  if (found == calls.end() || found->second.state != State::Proposed) return;
+  Call& call = found->second;
+  if (!verdict.call_id.empty()) call.call_id = verdict.call_id;
+  const bool is_wanted = open_requests.contains(call.open);
+  if (call.verdict.total_ms > 0 && verdict.total_ms == 0) {  // told with the first word on it
+    verdict.total_ms = call.verdict.total_ms;
+    verdict.retries = std::move(call.verdict.retries);
+  }
+  call.verdict = std::move(verdict);
+  switch (call.verdict.kind) {
+    case Verdict::Kind::Begun: {
+      // Nothing has happened, and nothing will.
+      const auto not_sent = [&](std::string_view why) {
+        Outcome outcome;
+        outcome.kind = Outcome::Kind::Error;
+        outcome.error_code = outcome.error_class = why;
+        settle(call, outcome, false);
+      };
+      if (!is_wanted) {
+        not_sent("cancelled");
+        return end_call(number);
+      }
+      if (const auto changed = catalogue.changed(call.server, call.tool); !changed.empty()) {
+        not_sent("tool_definition_changed");
+        return deny(call, definition_changed(call.server, call.tool, join(changed, ", ")));
+      }
+      if (cannot_reach(call.server)) {
+        not_sent("network");
+        answer_error(call.open, kInternalError, "the server `" + catalogue.server_name(call.server) + "` is not there");
+        return end_call(number);
+      }
+      call.began = now;
+      if (call.verdict.total_ms > 0) call.total = arm(number, call.verdict.total_ms);
+      return forward(call);
+    }
+    case Verdict::Kind::Allowed:
+      if (!is_wanted) {
+        out->push_back(Cancel{number, call.call_id, {}});
+        return end_call(number);
+      }
+      out->push_back(Start{number, start_body(call.call_id)});
+      return;
+    case Verdict::Kind::Waits:
+      if (!is_wanted) {
+        out->push_back(Cancel{number, call.call_id, call.verdict.approval_id});
+        return end_call(number);
+      }
+      return wait_for_person(call);
+    case Verdict::Kind::Refused:
+      if (is_wanted && !catalogue.was_shown(call.client_name) && (has_listed || hides(call.verdict.denial.rule))) {
+        ++counts.denied;
+        const std::string& id = open_requests.at(call.open).id;
+        answer(call.open, unknown_tool(id, call.client_name), kInvalidParams);
+        end_call(number);
+        return look_soon();
+      }
+      deny(call, call.verdict.denial);
+      return look_soon();
+    case Verdict::Kind::Unreachable: return deny(call, call.verdict.denial);
+  }
+}
+
+void Conversation::Core::deny(Call& call, const Denial& denial) {
+  ++counts.denied;
+  const CallNumber number = call.number;
+  if (open_requests.contains(call.open)) answer_result(call.open, denied_result(call.era, denial));
+  end_call(number);
+}
+
+void Conversation::Core::end_call(CallNumber number) {
+  const auto found = calls.find(number);
+  if (found == calls.end()) return;
+  Call& call = found->second;
+  disarm(call.total);
+  disarm(call.step);
+  if (!call.elicitation.empty()) elicitations.erase(call.elicitation);
+  if (call.sent != 0) forget_sent(call.sent);
+  if (call.state == State::Suspended) std::erase(suspended, number);
+  calls.erase(found);
+}
+
+// --- asking a person ----------------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::wait_for_person(Call& call) {
+  call.state = State::Waiting;
+  if (call.era == Era::Modern && call.can_elicit) return ask_round(call);
+  const OpenRequest& request = open_requests.at(call.open);
+  out->push_back(AwaitApproval{call.number, call.verdict.approval_id});
+  if (call.can_elicit) {
+    call.elicitation = own_id();
+    elicitations.emplace(call.elicitation, call.number);
+    out->push_back(ToClient{
+        request.stream,
+        mcp::request(call.elicitation, "elicitation/create", elicitation_params(call, options.user_is_operator)), false,
+        0});
+  }
+  call.step = arm(call.number, options.progress_every);
+}
+
+// The client is told to ask its user and to come back. Nothing is remembered here: the state says it all.
+void Conversation::Core::ask_round(Call& call) {
+  SealedState state;
+  state.session = options.session_id;
+  state.tool = call.node_name;
+  state.arguments_sha256 = sha256_hex(call.arguments);
+  state.call_id = call.call_id;
+  state.approval_id = call.verdict.approval_id;
+  state.upstream = call.verdict.approval_digest;  // needed to decide, where the user does
+  state.has_upstream = true;
+  state.expires_ms = now + options.state_lifetime;
+  state.number = next_number++;
+  std::string result = R"({"resultType":"input_required","inputRequests":{)" + quoted(kApprovalKey) +
+                       R"(:{"method":"elicitation/create","params":)" +
+                       elicitation_params(call, options.user_is_operator) + R"(}},"requestState":)" +
+                       quoted(seal(options.seal_key, state)) + "}";
+  const CallNumber number = call.number;
+  answer_result(call.open, result);
+  end_call(number);
+}
+
+bool Conversation::Core::come_back(Call& call, Message& message, std::string_view digest) {
+  const json::Node params = message.params(), text = params["requestState"];
+  const auto state = text.is_string() ? unseal(options.seal_key, text.string()) : std::nullopt;
+  if (!state || state->session != options.session_id || state->tool != call.node_name ||
+      state->arguments_sha256 != digest)
+    return false;
+  if (!state->approval_id.empty()) {
+    call.call_id = state->call_id;
+    call.verdict.call_id = state->call_id;
+    call.verdict.approval_id = state->approval_id;
+    call.verdict.approval_digest = state->upstream;
+    call.params += '}';
+    if (state->expires_ms < now) {
+      deny(call, denial_of(report(Code::checkpoint_timeout, {})));
+      return true;
+    }
+    const json::Node action = params["inputResponses"][kApprovalKey]["action"];
+    if (action.is_text("decline")) {
+      if (options.user_is_operator) out->push_back(Decide{state->approval_id, state->upstream, false});
+      out->push_back(Cancel{call.number, call.call_id, state->approval_id});
+      deny(call,
+           denial_of(report(Code::checkpoint_denied, {}, {{"suggestion", "the user of this client gave it up"}})));
+      return true;
+    }
+    if (action.is_text("accept") && options.user_is_operator)
+      out->push_back(Decide{state->approval_id, state->upstream, true});
+    call.state = State::Waiting;
+    out->push_back(AwaitApproval{call.number, state->approval_id});
+    call.step = arm(call.number, options.round_after);
+    return true;
+  }
+  // The server asked: the call that it asked about goes on, if it is still that one's turn.
+  const auto found = std::ranges::find_if(calls, [&](const auto& one) {
+    return one.second.state == State::Suspended && one.second.round == state->number &&
+           one.second.call_id == state->call_id;
+  });
+  if (found == calls.end() || state->expires_ms < now) return false;
+  Call& before = found->second;
+  if (state->has_upstream) call.params += R"(,"requestState":)" + quoted(state->upstream);
+  if (const json::Node responses = params["inputResponses"])
+    call.params += R"(,"inputResponses":)" + std::string(text_of(responses));
+  before.params = std::move(call.params) + "}";
+  before.open = call.open;
+  before.headers = std::move(call.headers);
+  before.revision = call.revision;
+  open_requests.at(call.open).call = before.number;
+  calls.erase(call.number);
+  std::erase(suspended, before.number);
+  if (cannot_reach(before.server)) {
+    settle(before, {}, false);
+    answer_error(before.open, kInternalError, "the server `" + catalogue.server_name(before.server) + "` is not there");
+    end_call(before.number);
+    return true;
+  }
+  forward(before);
+  return true;
+}
+
+void Conversation::Core::decision(CallNumber number, Decision decision) {
+  const auto found = calls.find(number);
+  if (found == calls.end() || found->second.state != State::Waiting) return;
+  Call& call = found->second;
+  disarm(call.step);
+  if (!call.elicitation.empty()) {
+    // The user need not look at it any more.
+    if (elicitations.erase(call.elicitation) != 0)
+      out->push_back(
+          ToClient{open_requests.at(call.open).stream, cancelled(call.elicitation, "it was decided"), false, 0});
+    call.elicitation.clear();
+  }
+  switch (decision.kind) {
+    case Decision::Kind::Approved:
+      call.state = State::Proposed;
+      out->push_back(Start{number, start_body(call.call_id)});
+      return;
+    case Decision::Kind::Denied:
+      return deny(call,
+                  denial_of(report(Code::checkpoint_denied, {},
+                                   {{"suggestion", decision.note.empty() ? "go on without it" : decision.note}})));
+    case Decision::Kind::Lapsed: return deny(call, denial_of(report(Code::checkpoint_timeout, {})));
+    case Decision::Kind::Unreachable:
+      return deny(call,
+                  denial_of(report(Code::node_unreachable, {}, {{"problem", "the approval could not be looked at"}})));
+    case Decision::Kind::Open:
+      if (call.era == Era::Modern && call.can_elicit) return ask_round(call);
+      out->push_back(AwaitApproval{number, call.verdict.approval_id});
+      call.step = arm(number, options.progress_every);
+  }
+}
+
+void Conversation::Core::elicitation_answered(CallNumber number, Message& message) {
+  const auto found = calls.find(number);
+  if (found == calls.end() || found->second.state != State::Waiting) return;
+  Call& call = found->second;
+  call.elicitation.clear();
+  const json::Node action = message.result()["action"];
+  if (action.is_text("accept") && options.user_is_operator)
+    out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, true});
+  if (!action.is_text("decline")) return;
+  if (options.user_is_operator) out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, false});
+  out->push_back(LeaveApproval{number});
+  out->push_back(Cancel{number, call.call_id, call.verdict.approval_id});
+  deny(call, denial_of(report(Code::checkpoint_denied, {}, {{"suggestion", "the user of this client gave it up"}})));
+}
+
+// --- under way ----------------------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::forward(Call& call, bool is_retry) {
+  call.state = State::Forwarded;
+  if (call.attempts == 0 || is_retry) ++call.attempts;  // a round of questions is no attempt of its own
+  ++counts.forwarded;
+  const OpenRequest& request = open_requests.at(call.open);
+  // A server must not see an id twice: what is tried again has one of its own.
+  const std::string id = is_retry ? own_id() : unused_id(call.server, request.id);
+  std::string bytes = R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"tools/call","params":)" + call.params + "}";
+  call.sent = send({Sent::Whose::Call, call.server, id, call.number}, std::move(bytes), request.stream, "tools/call",
+                   call.tool, call.revision, 0, call.headers);
+}
+
+void Conversation::Core::call_answered(Call& call, Message& message) {
+  call.sent = 0;
+  if (call.state != State::Forwarded) return;
+  const auto request = open_requests.find(call.open);
+  const bool is_wanted = request != open_requests.end();
+  if (message.kind() == Message::Kind::Result) {
+    if (is_task(call, message)) return begin_task(call, message);
+    // With content it is a result like any other, whatever else it says.
+    if (call.era == Era::Modern && message.result()["resultType"].is_text("input_required") && is_wanted &&
+        !message.result()["content"] && !message.result()["structuredContent"])
+      return suspend(call, message);
+  }
+  Outcome outcome = message.kind() == Message::Kind::Error
+                        ? outcome_of_error(message.error())
+                        : outcome_of_result(message.result(), options.output_bytes_max);
+  if (!is_wanted) {  // late: it is only recorded
+    settle(call, outcome, false);
+    return end_call(call.number);
+  }
+  const int code = error_code_of(message);
+  std::string held = request->second.id == message.id_text()
+                         ? message.take_bytes()
+                         : splice(message.bytes(), {replacing(message.id(), request->second.id)});
+  if (outcome.kind == Outcome::Kind::Error) return call_failed(call, std::move(outcome), {}, std::move(held), code);
+  if (outcome.kind == Outcome::Kind::Unknown) {  // too large for anybody to judge
+    settle(call, outcome, false);
+    return deny(call, denial_of(report(
+                          Code::output_unjudged, {},
+                          {{"tool", call.client_name},
+                           {"problem", "it is larger than " + std::to_string(options.output_bytes_max) + " bytes"}})));
+  }
+  call.held = std::move(held);
+  call.held_code = code;
+  settle(call, outcome, true);
+}
+
+// An attempt that gave an error: is it tried again?
+void Conversation::Core::call_failed(Call& call, Outcome outcome, std::optional<json::Decimal> retry_after,
+                                     std::string held, int code) {
+  call.sent = 0;
+  const bool is_wanted = open_requests.contains(call.open);
+  session::Attempt attempt;
+  attempt.kind = session::Receipt::Error;
+  attempt.error = {outcome.error_code, outcome.error_class, outcome.error_message, outcome.http_status};
+  attempt.retry_after = std::move(retry_after);
+  contract::Tool tool;
+  tool.total_ms = call.verdict.total_ms > 0 ? call.verdict.total_ms : INT64_MAX / 2;
+  tool.retries = call.verdict.retries;
+  const session::Retry again = session::retry(tool, attempt, call.attempts, json::Decimal(now - call.began));
+  // A connection that broke says nothing about what happened behind it.
+  if (!outcome.http_status && (outcome.error_class == "network" || outcome.error_class == "timeout"))
+    outcome.kind = Outcome::Kind::Unknown;
+  call.held = std::move(held);
+  call.held_code = code;
+  if (again.sleep && is_wanted) {
+    call.state = State::Sleeping;
+    call.last = std::move(outcome);
+    const auto after = static_cast<Milliseconds>(again.sleep->approximate() * 1000);
+    call.step = arm(call.number, std::max<Milliseconds>(after, 0));
+    return;
+  }
+  if (again.timed_out) outcome = timed_out();
+  settle(call, outcome, is_wanted);
+  if (!is_wanted) end_call(call.number);
+}
+
+// The session may have been stopped while it slept.
+void Conversation::Core::call_callable(Call& call, const Callable& callable) {
+  if (call.state != State::Rechecked) return;
+  bool may = callable.known && (callable.refused.empty() || is_of_counting(callable.refused));
+  for (const auto& [tool, reason] : callable.removed)
+    if (tool == call.node_name && !is_of_counting(reason)) may = false;
+  if (may && !cannot_reach(call.server)) return forward(call, true);
+  settle(call, call.last, true);
+}
+
+void Conversation::Core::settle(Call& call, const Outcome& outcome, bool awaited) {
+  if (awaited) {
+    call.state = State::Settling;
+    disarm(call.total);
+    disarm(call.step);
+  }
+  out->push_back(Settle{call.number, settle_body(call.call_id, outcome), awaited});
+  if (!awaited) look_soon();
+}
+
+void Conversation::Core::settled(CallNumber number, Settled settled) {
+  const auto found = calls.find(number);
+  if (found == calls.end() || found->second.state != State::Settling) return;
+  Call& call = found->second;
+  look_soon();
+  if (!settled.recorded) settle(call, {}, false);  // nobody knows, and that at least is to be recorded
+  if (!call.after_settling.empty()) return task_settled(call, settled);
+  if (options.enforces && (!settled.recorded || settled.output_blocked)) return deny(call, settled.denial);
+  answer(call.open, std::move(call.held), call.held_code);
+  end_call(number);
+}
+
+void Conversation::Core::call_rang(Call& call, Timer timer) {
+  if (timer == call.total) {
+    call.total = 0;
+    if (call.state == State::Forwarded) withdraw(call.sent, "the time that its contract gives it is over");
+    if (call.state == State::Settling || call.state == State::Proposed) return;
+    settle(call, timed_out(), false);
+    if (call.state == State::Tasked) return;  // its result may still come, and settles it
+    return deny(call,
+                denial_of(report(Code::call_timed_out, {},
+                                 {{"tool", call.client_name}, {"total_ms", std::to_string(call.verdict.total_ms)}})));
+  }
+  if (timer != call.step) return;
+  call.step = 0;
+  switch (call.state) {
+    case State::Waiting: {
+      if (call.era == Era::Modern && call.can_elicit) {
+        out->push_back(LeaveApproval{call.number});
+        return ask_round(call);
+      }
+      const OpenRequest& request = open_requests.at(call.open);
+      if (!request.token.empty())
+        out->push_back(ToClient{
+            request.stream,
+            waiting_progress(request.token, ++call.progress, "waiting for the approval " + call.verdict.approval_id),
+            false, 0});
+      call.step = arm(call.number, options.progress_every);
+      return;
+    }
+    case State::Sleeping: {
+      call.state = State::Rechecked;
+      const Question question = next_number++;
+      Asking& asking = questions[question];
+      asking.why = Asking::Why::Retry;
+      asking.call = call.number;
+      out->push_back(AskCallable{question});
+      return;
+    }
+    case State::Forwarded:  // cancelled, and no answer came
+      settle(call, {}, false);
+      return end_call(call.number);
+    default: return;
+  }
+}
+
+void Conversation::Core::call_cancelled(Call& call, std::string_view reason, bool) {
+  const CallNumber number = call.number;
+  const Ticket ticket = call.open;
+  call.open = 0;
+  switch (call.state) {
+    case State::Forwarded:
+      withdraw(call.sent, reason);
+      call.step = arm(number, options.cancel_grace);
+      break;
+    case State::Waiting:
+      if (!call.elicitation.empty() && elicitations.contains(call.elicitation))
+        out->push_back(ToClient{open_requests.at(ticket).stream, cancelled(call.elicitation, reason), false, 0});
+      out->push_back(LeaveApproval{number});
+      out->push_back(Cancel{number, call.call_id, call.verdict.approval_id});
+      end_call(number);
+      break;
+    case State::Sleeping:
+    case State::Rechecked:
+      settle(call, call.last, false);
+      end_call(number);
+      break;
+    case State::Pinning: end_call(number); break;
+    default: break;  // Proposed, Settling: the node's word is still to come
+  }
+  drop(ticket);
+}
+
+// --- the server asks the client -----------------------------------------------------------------------------------------------------
+
+void Conversation::Core::suspend(Call& call, Message& message) {
+  const OpenRequest& request = open_requests.at(call.open);
+  const json::Node upstream = message.result()["requestState"];
+  call.state = State::Suspended;
+  call.round = next_number++;
+  SealedState state;
+  state.session = options.session_id;
+  state.tool = call.node_name;
+  state.arguments_sha256 = sha256_hex(call.arguments);
+  state.call_id = call.call_id;
+  state.has_upstream = upstream.is_string();
+  if (state.has_upstream) state.upstream = upstream.string();
+  state.expires_ms = now + options.state_lifetime;
+  state.number = call.round;
+  std::vector<Splice> splices = {setting(message.result(), "requestState", quoted(seal(options.seal_key, state)))};
+  if (request.id != message.id_text()) splices.push_back(replacing(message.id(), request.id));
+  std::string bytes = splice(message.bytes(), std::move(splices));
+  const Ticket ticket = call.open;
+  call.open = 0;
+  call.params.clear();
+  suspended.push_back(call.number);
+  answer(ticket, std::move(bytes));
+  // Whoever did not come back for longest is given up.
+  if (suspended.size() <= options.suspended_max) return;
+  const CallNumber oldest = suspended.front();
+  suspended.pop_front();
+  if (const auto found = calls.find(oldest); found != calls.end()) {
+    settle(found->second, {}, false);
+    end_call(oldest);
+  }
+}
+
+}  // namespace baton::mcp

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools of the servers behind a conversation: what each is called on either side, how it was defined when it was first seen,
+// and which of them the client has been shown.
+//
+// Names. Towards the client and towards the node a tool has its own name when there is one server. With several it is
+// `server__tool` for the client (clients allow few characters) and `server/tool` for the node. Prompts are named as tools are.
+//
+// Pins. The first definition of a tool that is seen holds for the session: description, inputSchema, outputSchema, annotations,
+// each by the digest of its canonical form. A later one that differs blocks the tool's calls, for good: whoever wrote the contract
+// wrote it about the first. A new session pins anew.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/sha256.h"
+#include "json/document.h"
+#include "mcp/header_value.h"
+
+namespace baton::mcp {
+
+class Catalogue {
+ public:
+  // How many tools of all servers are pinned at most; calls of one beyond it are refused.
+  static constexpr std::size_t kToolsMax = 8192;
+
+  // `servers`: their names, in order. With one its name is not used.
+  explicit Catalogue(std::vector<std::string> servers);
+
+  std::size_t server_count() const { return servers_.size(); }
+  const std::string& server_name(std::size_t server) const { return servers_[server]; }
+
+  std::string client_name(std::size_t server, std::string_view tool) const;
+  std::string node_name(std::size_t server, std::string_view tool) const;
+  struct Owner {
+    std::size_t server = 0;
+    std::string tool;  // as its server calls it
+  };
+  // Of a name as the client says it; nothing when no server has that prefix.
+  std::optional<Owner> owner(std::string_view client_name) const;
+
+  // A definition was seen. Definitions that are no objects with a name are ignored.
+  void see(std::size_t server, json::Node definition);
+  // Members in which the definition of a tool now differs from the first one, sorted; empty: none.
+  std::vector<std::string> changed(std::size_t server, std::string_view tool) const;
+  bool is_pinned(std::size_t server, std::string_view tool) const;
+  bool is_full() const { return pins_.size() >= kToolsMax; }
+
+  // What an HTTP transport says about arguments: a property that the first definition marks with `x-mcp-header` has its value in
+  // `Mcp-Param-<that>`, as base64 where a header cannot have it as it is. `arguments` may be no node.
+  ParameterHeaders headers(std::size_t server, std::string_view tool, json::Node arguments) const;
+  // What is wrong with the headers that came with such a call; empty: they say what its arguments do. Headers that the tool does not
+  // know are nobody's business here.
+  std::string header_mismatch(std::size_t server, std::string_view tool, json::Node arguments,
+                              const ParameterHeaders& given) const;
+  struct ArgumentHeader {
+    std::vector<std::string> path;  // of members, from the arguments on
+    std::string header;             // without Mcp-Param-
+  };
+
+  // By the names of the client: it has been shown this one.
+  void show(std::string_view client_name) { shown_.emplace(client_name); }
+  bool was_shown(std::string_view client_name) const { return shown_.find(client_name) != shown_.end(); }
+
+ private:
+  static constexpr std::size_t kParts = 4;
+  struct Pin {
+    std::array<Sha256, kParts> first;
+    std::uint8_t changed = 0;  // a bit for each part
+    std::vector<ArgumentHeader> headers;
+  };
+  using Key = std::pair<std::size_t, std::string>;
+
+  std::vector<std::string> servers_;
+  std::map<Key, Pin> pins_;
+  std::set<std::string, std::less<>> shown_;
+};
+
+}  // namespace baton::mcp

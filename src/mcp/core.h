@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the conversation: its state, and the steps in which it is decided. conversation.cc takes messages in and finds out whose
+// they are, lists.cc has what is asked at the beginning and the lists of tools, calls.cc the way of a call, tasks.cc those that
+// go on as tasks.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "mcp/catalogue.h"
+#include "mcp/conversation.h"
+#include "mcp/message.h"
+
+namespace baton::mcp {
+
+// A request of the client that is not answered yet.
+struct OpenRequest {
+  enum class Kind {
+    Pass,  // whatever the server says is the answer
+    Initialize,
+    Discover,
+    ToolsList,
+    Call,        // tools/call: see calls
+    TaskResult,  // tasks/result, tasks/get, tasks/cancel of `task`
+    TaskGet,
+    TaskCancel,
+    Listen,    // subscriptions/listen
+    Gathered,  // of several servers: Baton asks each
+    Own,       // answered by Baton after asking the node
+  };
+  Kind kind = Kind::Pass;
+  Stream stream = kAside;
+  std::string id;  // as it stands in the client's text
+  std::string method;
+  Era era = Era::Legacy;
+  const Revision* revision = nullptr;
+  std::uint64_t batch = 0;
+  std::size_t server = 0;
+  std::string token, sent_token;  // as they stand in texts; empty: none
+  CallNumber call = 0;
+  std::string task;
+  bool has_cursor = false;           // of a list
+  bool wants_tools_changed = false;  // of Listen
+  bool server_listens = true;        // of Listen: false when only Baton keeps it open
+  bool was_acknowledged = false;
+};
+
+// A request on its way: whose it is.
+struct Sent {
+  enum class Whose { Client, Call, Own } whose = Whose::Client;
+  std::size_t server = 0;
+  std::string id;            // as it was sent
+  std::uint64_t number = 0;  // the open request's ticket, the call's number, or that of the own request
+};
+
+// A request of a server that the client has not answered yet.
+struct AskedOfClient {
+  std::size_t server = 0;
+  std::string id;  // as the server calls it
+  std::string token, sent_token;
+};
+
+// One page of a list of tools, taken apart: nothing is parsed again when it is known what is callable.
+struct ToolsPage {
+  struct Entry {
+    std::size_t server = 0;
+    std::string tool;  // as its server calls it
+    std::string text;  // of the definition, with the client's name in it
+  };
+  std::vector<Entry> entries;
+  std::string bytes;             // the whole answer, of one server
+  std::size_t at = 0, size = 0;  // of its `tools`
+  std::vector<Splice> splices;   // of everything else that changes in it
+  bool is_last = true;
+};
+
+struct Call {
+  enum class State {
+    Pinning,    // until the server's definitions are known
+    Proposed,   // until the node's verdict
+    Waiting,    // for a person
+    Forwarded,  // the server has it
+    Sleeping,   // until it is tried again
+    Rechecked,  // may it be tried again?
+    Settling,   // until the node has recorded what became of it
+    Tasked,     // it goes on as a task
+    Suspended,  // the server asked the client for something
+  };
+  CallNumber number = 0;
+  State state = State::Pinning;
+  Ticket open = 0;  // the client's request; 0: nobody waits for an answer
+  Ticket sent = 0;
+  std::size_t server = 0;
+  std::string tool, client_name, node_name;
+  std::string params;     // as they are sent, but for the id
+  std::string arguments;  // canonical
+  std::string call_id;
+  ParameterHeaders headers;                            // as they are sent
+  std::optional<ParameterHeaders> given_headers = {};  // as they came, where the client's transport has any
+  Era era = Era::Legacy;
+  const Revision* revision = nullptr;
+  bool can_elicit = false;
+  Verdict verdict;
+  std::int64_t attempts = 0;
+  Milliseconds began = 0;
+  std::string held;  // the answer for the client, while it is being settled
+  int held_code = 0;
+  std::string after_settling;  // the task whose result this is
+  Timer total = 0, step = 0;   // the call's time; whatever else is waited for
+  std::int64_t progress = 0;
+  std::string elicitation;  // id of the request by which the client's user was told
+  std::uint64_t round = 0;  // the number its requestState has
+  Outcome last = {};        // of the attempt before
+};
+
+// A list that Baton reads itself, from one server or from all of them.
+struct Gathering {
+  Ticket answers = 0;                                      // the client's request that it is for; 0: to pin definitions
+  std::string method, member;                              // tools/list, tools
+  std::vector<ToolsPage> pages;                            // of tools
+  std::vector<std::pair<std::size_t, std::string>> texts;  // of other lists: server and element
+  std::size_t waits_for = 0;                               // servers
+  std::size_t bytes = 0;
+  bool failed = false;
+};
+
+struct OwnRequest {
+  enum class Kind { List, Initialize, GatheredInitialize, GatheredDiscover, Broadcast } kind = Kind::List;
+  std::size_t server = 0;
+  std::uint64_t gathering = 0;
+  std::size_t pages = 0;
+  std::uint64_t generation = 0;
+};
+
+struct ServerState {
+  bool is_gone = false;
+  bool is_ready = true;   // false: it is told again what it was told at the beginning
+  bool has_tools = true;  // as far as is known
+  bool has_prompts = true, has_resources = true;
+  std::uint64_t generation = 1, seen = 0;  // of its definitions: now, and when they were last read whole
+  std::uint64_t chain = 0;                 // the generation of the list whose pages the client reads
+  std::uint64_t pinning = 0;               // the gathering that reads them now
+  std::set<std::string> resources;         // uris that it listed, of several servers
+};
+
+// A message with the result of a task, while that is judged.
+struct HeldTask {
+  Ticket ticket = 0;  // the client's request; 0: a notice
+  Stream stream = kAside;
+  Era era = Era::Legacy;
+  std::string bytes;
+  std::vector<Splice> splices;
+  std::size_t at = 0, size = 0;  // of the result in it
+  Sha256 output = {};
+};
+
+struct TaskState {
+  CallNumber call = 0;  // still open; 0: settled
+  std::string tool;
+  Era era = Era::Legacy;
+  bool passes = false;  // settled, and its output may be handed on
+  Sha256 output = {};   // what was, or is being, judged
+  Denial denial = {};   // why it is not handed on
+  std::vector<HeldTask> waiting = {};
+};
+
+class Conversation::Core {
+ public:
+  explicit Core(Options options);
+
+  // --- conversation.cc: messages and whose they are
+  void from_client(Stream stream, std::string bytes, std::uint64_t batch);
+  void oversized_from_client(Stream stream, std::string_view head, std::string_view tail);
+  void client_batch(Stream stream, Message& message);
+  void client_request(Stream stream, Message& message, std::uint64_t batch);
+  void client_notification(Stream stream, Message& message);
+  void client_answer(Stream stream, Message& message);
+  void client_cancels(Message& message);
+  void pass_to_server(Ticket ticket, std::size_t server, Message& message, std::vector<Splice> splices = {});
+  void pass_to_all(Stream stream, Message& message);
+
+  void from_server(std::size_t server, std::string bytes, Ticket ticket);
+  void oversized_from_server(std::size_t server, std::string_view head, std::string_view tail, Ticket ticket);
+  void server_answer(std::size_t server, Message& message);
+  void server_request(std::size_t server, Message& message, Ticket ticket);
+  void server_notification(std::size_t server, Message& message, Ticket ticket);
+  static int error_code_of(const Message& message);
+  void pass_answer(Ticket ticket, Message& message, std::vector<Splice> splices = {});
+  Stream stream_for(std::size_t server, Ticket ticket) const;
+
+  Ticket open(OpenRequest request);  // 0: refused, and answered
+  // Answers an open request, which is over then. `bytes` has the client's id.
+  void answer(Ticket ticket, std::string bytes, int error_code = 0);
+  void answer_error(Ticket ticket, int code, std::string_view message, std::string_view data = {});
+  void answer_result(Ticket ticket, std::string_view result);
+  void say(Stream stream, std::string bytes, int error_code = 0);
+  void forget(Ticket ticket);  // without an answer; drop() also where it is one of a batch
+  void drop(Ticket ticket);
+  void finish_batch(std::uint64_t number);
+  void end_stream_of(Stream stream);
+  std::string unused_id(std::size_t server, std::string_view wanted);  // wanted, or one of Baton's own
+  std::string own_id();
+  Ticket send(Sent sent, std::string bytes, Stream stream, std::string_view method, std::string_view name,
+              const Revision* revision, Ticket ticket = 0,
+              std::vector<std::pair<std::string, std::string>> headers = {});
+  void forget_sent(Ticket ticket);
+  void withdraw(Ticket ticket, std::string_view reason);
+  void attempt_failed(std::size_t server, Ticket ticket, AttemptFailure failure);
+  void server_gone(std::size_t server, std::string_view why);
+  void server_back(std::size_t server);
+  void stream_gone(Stream stream);
+  void client_gone();
+  bool cannot_reach(std::size_t server) const { return servers[server].is_gone || !servers[server].is_ready; }
+  Timer arm(CallNumber call, Milliseconds after);
+  void disarm(Timer& timer);
+  void rang(Timer timer);
+  Era era_of(const Message& message) const;
+
+  // --- lists.cc: beginnings and lists
+  void client_initialize(Ticket ticket, Message& message);
+  void initialize_answered(Ticket ticket, Message& message);
+  void client_discover(Ticket ticket, Message& message);
+  void discover_answered(Ticket ticket, Message& message);
+  void client_tools_list(Ticket ticket, Message& message);
+  void tools_list_answered(Ticket ticket, std::size_t server, Message& message);
+  void gather_list(Ticket ticket, std::string_view method, std::string_view member);
+  void own_answered(std::uint64_t number, std::size_t server, Message* message);  // null: there will be none
+  void read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message);
+  void gathered(std::uint64_t number);
+  void ask_pins(std::size_t server);
+  ToolsPage take_apart(std::size_t server, json::Node tools);
+  std::string name_for_node(std::size_t server, std::string_view tool) const;
+  void show_tools(Ticket ticket, const Callable& callable, std::vector<ToolsPage> pages);
+  void callable(Question question, Callable callable);
+  void look();
+  void looked(const Callable& callable);
+  void look_soon();
+  std::set<std::string, std::less<>> known_among(const Callable& callable) const;
+  void merge_initialized(Gathering& gathering);
+  void merge_discovered(Gathering& gathering);
+  void own_request(std::size_t server, OwnRequest own, std::string_view method, std::string_view params);
+  bool answer_listen(Ticket ticket, bool wants_tools);
+  void tell_tools_changed();
+  void acknowledged(std::size_t server, Message& message, Ticket ticket);
+  void listen_answered(Ticket ticket, Message& message);
+  void note_modern(const Message& message);
+  std::string own_params(std::string_view members = {}) const;  // of a request of Baton's own, in the era spoken
+  std::vector<Splice> capability_splices(json::Node result, std::size_t server);
+  bool route_named(Ticket ticket, Message& message);
+
+  // --- calls.cc
+  void client_call(Ticket ticket, Message& message);
+  void own_call(Ticket ticket, std::string_view name, Message& message);
+  bool come_back(Call& call, Message& message, std::string_view digest);
+  void propose(Call& call);
+  bool says_so_in_headers(Call& call);
+  void verdict(CallNumber number, Verdict verdict);
+  void wait_for_person(Call& call);
+  void ask_round(Call& call);
+  void decision(CallNumber number, Decision decision);
+  void forward(Call& call, bool is_retry = false);
+  void call_answered(Call& call, Message& message);
+  void call_failed(Call& call, Outcome outcome, std::optional<json::Decimal> retry_after, std::string held, int code);
+  void settle(Call& call, const Outcome& outcome, bool awaited);
+  void settled(CallNumber number, Settled settled);
+  void deny(Call& call, const Denial& denial);  // the client gets it, and the call is over
+  void end_call(CallNumber number);
+  void call_cancelled(Call& call, std::string_view reason, bool passes_on);
+  void call_rang(Call& call, Timer timer);
+  void call_callable(Call& call, const Callable& callable);
+  void suspend(Call& call, Message& message);
+  void elicitation_answered(CallNumber number, Message& message);
+  void handed_off(Question question, const NodeAnswer& answer);
+  void pinned(std::size_t server, bool failed);
+  void count_denial() { ++counts.denied; }
+  Denial definition_changed(std::size_t server, std::string_view tool, std::string_view what) const;
+
+  // --- tasks.cc
+  static std::string task_key(std::size_t server, std::string_view id);
+  bool is_task(const Call& call, Message& message);
+  void begin_task(Call& call, Message& message);
+  bool client_task(Ticket ticket, Message& message);
+  void task_answered(Ticket ticket, std::size_t server, Message& message);
+  void task_notice(std::size_t server, Message& message, Ticket ticket);
+  void task_ended(const std::string& key, std::string_view how, json::Node error);
+  void end_task(TaskState& task);
+  void task_result(const std::string& key, json::Node result, Message& message, Ticket ticket, Stream stream);
+  void task_settled(Call& call, const Settled& settled);
+  void hand_on(HeldTask held, bool is_blocked, const Denial& denial);
+
+  // --- state
+  Options options;
+  Milliseconds now = 0;
+  Actions* out = nullptr;
+  // Of the message that is being taken in, or of the stream that is given up.
+  Stream taken_in = kAside;
+  std::optional<ParameterHeaders> given_headers = {};
+  Counts counts;
+  Catalogue catalogue;
+  std::vector<ServerState> servers;
+
+  const Revision* agreed = nullptr;  // legacy
+  const Revision* modern = nullptr;  // of the newest modern request
+  bool is_initialized = false;       // an initialize was answered
+  bool client_is_gone = false;
+  bool client_can_elicit = false;  // legacy
+  std::string initialize_params;   // of the client
+  std::string modern_meta;         // of the client's newest request: what Baton's own need
+  std::uint64_t next_number = 1;   // of everything that is numbered
+
+  std::map<Ticket, OpenRequest> open_requests;
+  std::unordered_map<std::string, Ticket> by_client_id;
+  std::unordered_map<Stream, std::size_t> open_on_stream;
+  struct Batch {
+    Stream stream = kAside;
+    std::size_t left = 0;
+    bool is_taken_in = false;  // all of its messages have been looked at
+    std::string answers;
+  };
+  std::map<std::uint64_t, Batch> batches;
+  std::map<Ticket, Sent> sent;
+  std::vector<std::unordered_map<std::string, Ticket>> by_sent_id;     // of each server
+  std::vector<std::unordered_map<std::string, Ticket>> by_sent_token;  // to the client's request
+  std::unordered_map<std::string, AskedOfClient> asked;                // by the id that the client sees
+  std::unordered_map<std::string, std::string> asked_tokens;           // the token that the client sees, to that id
+  std::unordered_map<std::string, CallNumber> elicitations;            // Baton's own
+  std::map<CallNumber, Call> calls;
+  std::deque<CallNumber> suspended;
+  std::unordered_map<Timer, CallNumber> timers;  // 0: of the look
+  Timer look_timer = 0;
+  std::map<std::uint64_t, Gathering> gatherings;
+  std::map<std::uint64_t, OwnRequest> own_requests;
+  struct Asking {
+    enum class Why { Show, Look, Retry } why = Why::Show;
+    Ticket ticket = 0;
+    CallNumber call = 0;
+    std::vector<ToolsPage> pages;
+  };
+  std::map<Question, Asking> questions;
+  std::map<Question, Ticket> node_questions;  // of Baton's own tools
+  bool has_listed = false;
+  std::set<std::string, std::less<>> shown_callable;                      // by the node's names, among those known
+  std::map<std::string, std::set<std::size_t>, std::less<>> known_tools;  // bare names, and the servers that have them
+  std::set<std::string, std::less<>> contract_names;                      // that the node has told of
+  std::unordered_map<std::string, TaskState> tasks;
+  std::deque<std::string> task_order;
+};
+
+}  // namespace baton::mcp

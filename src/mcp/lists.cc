@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: Apache-2.0
+// The beginning of a conversation, and the lists: of tools, narrowed; and of everything else where there are several servers.
+#include <algorithm>
+
+#include "json/value.h"
+#include "mcp/core.h"
+
+namespace baton::mcp {
+
+using Kind = OpenRequest::Kind;
+
+namespace {
+
+constexpr std::size_t kListBytesMax = 64u << 20;    // of one list that Baton reads from several servers
+constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
+
+std::string carried(Era era, bool of_both) {
+  std::string out;
+  for (const Revision& one : revisions())
+    if (of_both || one.era == era) out += (out.empty() ? "" : ",") + quoted(one.name);
+  return "[" + out + "]";
+}
+
+}  // namespace
+
+// --- beginnings ---------------------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::note_modern(const Message& message) {
+  modern = find_revision(message.meta()[kMetaProtocolVersion].string());
+  modern_meta = "{";
+  for (const std::string_view name : {kMetaProtocolVersion, kMetaClientCapabilities, kMetaClientInfo})
+    if (const json::Node there = message.meta()[name]) {
+      if (modern_meta.size() > 1) modern_meta += ',';
+      modern_meta += quoted(name) + ':';
+      modern_meta += text_of(there);
+    }
+  modern_meta += '}';
+}
+
+std::string Conversation::Core::own_params(std::string_view members) const {
+  const bool is_modern = !is_initialized && !modern_meta.empty();
+  if (!is_modern && members.empty()) return {};
+  std::string out = "{";
+  out += members;
+  if (is_modern) out += std::string(members.empty() ? "" : ",") + R"("_meta":)" + modern_meta;
+  return out + "}";
+}
+
+void Conversation::Core::own_request(std::size_t server, OwnRequest own, std::string_view method,
+                                     std::string_view params) {
+  const std::uint64_t number = next_number++;
+  own_requests.emplace(number, own);
+  if (cannot_reach(server) && own.kind != OwnRequest::Kind::Initialize) return own_answered(number, server, nullptr);
+  const std::string id = own_id();
+  send({Sent::Whose::Own, server, id, number}, request(id, method, params), kAside, method, {},
+       is_initialized ? agreed : modern);
+}
+
+void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
+  const json::Node params = message.params();
+  initialize_params = params ? std::string(text_of(params)) : "{}";
+  client_can_elicit = params["capabilities"]["elicitation"].is_object();
+  OpenRequest& request = open_requests.at(ticket);
+  request.kind = Kind::Initialize;
+  if (servers.size() == 1) return pass_to_server(ticket, 0, message);
+  const std::uint64_t number = next_number++;
+  Gathering& gathering = gatherings[number];
+  gathering.answers = ticket;
+  gathering.method = "initialize";
+  gathering.waits_for = servers.size();
+  for (std::size_t server = 0; server < servers.size(); ++server)
+    own_request(server, {OwnRequest::Kind::GatheredInitialize, server, number, 0, 0}, "initialize", initialize_params);
+}
+
+// The capabilities that Baton adds, and no other.
+std::vector<Splice> Conversation::Core::capability_splices(json::Node result, std::size_t server) {
+  const json::Node capabilities = result["capabilities"];
+  ServerState& state = servers[server];
+  state.has_tools = capabilities["tools"].is_object();
+  state.has_prompts = capabilities["prompts"].is_object();
+  state.has_resources = capabilities["resources"].is_object();
+  const std::string tools = R"({"listChanged":true})";
+  if (!capabilities.is_object()) return {setting(result, "capabilities", R"({"tools":)" + tools + "}")};
+  if (!state.has_tools) return {setting(capabilities, "tools", tools)};
+  if (capabilities["tools"]["listChanged"].is_true()) return {};
+  return {setting(capabilities["tools"], "listChanged", "true")};
+}
+
+void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  const json::Node version = message.result()["protocolVersion"];
+  const Revision* revision = version.is_string() ? find_revision(version.string()) : nullptr;
+  if (revision == nullptr || revision->era != Era::Legacy)
+    return answer_error(ticket, kInvalidParams, "Unsupported protocol version",
+                        R"({"supported":)" + carried(Era::Legacy, false) + R"(,"requested":)" +
+                            (version ? std::string(text_of(version)) : "null") + "}");
+  agreed = revision;
+  is_initialized = true;
+  pass_answer(ticket, message, capability_splices(message.result(), 0));
+}
+
+void Conversation::Core::merge_initialized(Gathering& gathering) {
+  const Revision* lowest = nullptr;
+  json::Value capabilities = json::Value::object();
+  std::string instructions;
+  for (const auto& [server, text] : gathering.texts) {
+    const auto document = json::parse(text);
+    const json::Node result = document->root();
+    const json::Node version = result["protocolVersion"];
+    const Revision* revision = version.is_string() ? find_revision(version.string()) : nullptr;
+    if (revision == nullptr || revision->era != Era::Legacy)
+      return answer_error(gathering.answers, kInvalidParams, "Unsupported protocol version",
+                          R"({"supported":)" + carried(Era::Legacy, false) + R"(,"requested":)" +
+                              (version ? std::string(text_of(version)) : "null") + "}");
+    lowest = lowest == nullptr ? revision : &older(*lowest, *revision);
+    capability_splices(result, server);
+    for (const json::Member member : result["capabilities"].members()) {
+      if (capabilities.find(member.name()) == nullptr) capabilities.set(member.name(), json::Value::object());
+      for (const json::Member inner : member.value.members())
+        capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
+    }
+    if (result["instructions"].is_string()) {
+      if (!instructions.empty()) instructions += "\n\n";
+      instructions += catalogue.server_name(server) + ": " + std::string(result["instructions"].string());
+    }
+  }
+  if (lowest == nullptr || gathering.failed)
+    return answer_error(gathering.answers, kInternalError, "not every server could be begun with");
+  if (capabilities.find("tools") == nullptr) capabilities.set("tools", json::Value::object());
+  capabilities.find("tools")->set("listChanged", true);
+  agreed = lowest;
+  is_initialized = true;
+  json::Value result = json::Value::object();
+  result.set("protocolVersion", lowest->name);
+  result.set("capabilities", std::move(capabilities));
+  json::Value info = json::Value::object();
+  info.set("name", "baton");
+  info.set("version", options.version);
+  result.set("serverInfo", std::move(info));
+  if (!instructions.empty()) result.set("instructions", instructions);
+  answer_result(gathering.answers, json::write(result));
+}
+
+void Conversation::Core::client_discover(Ticket ticket, Message& message) {
+  OpenRequest& request = open_requests.at(ticket);
+  request.kind = Kind::Discover;
+  if (servers.size() == 1) return pass_to_server(ticket, 0, message);
+  const std::uint64_t number = next_number++;
+  Gathering& gathering = gatherings[number];
+  gathering.answers = ticket;
+  gathering.method = "server/discover";
+  gathering.waits_for = servers.size();
+  for (std::size_t server = 0; server < servers.size(); ++server)
+    own_request(server, {OwnRequest::Kind::GatheredDiscover, server, number, 0, 0}, "server/discover", own_params());
+}
+
+void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
+  const json::Node versions = message.result()["supportedVersions"];
+  if (message.kind() == Message::Kind::Error || !versions.is_array()) return pass_answer(ticket, message);
+  std::string kept;
+  bool is_all = true, is_modern = false;
+  for (const json::Node one : versions.elements()) {
+    const Revision* revision = one.is_string() ? find_revision(one.string()) : nullptr;
+    if (revision == nullptr) {
+      is_all = false;
+      continue;
+    }
+    is_modern = is_modern || revision->era == Era::Modern;
+    kept += (kept.empty() ? "" : ",") + std::string(text_of(one));
+  }
+  if (!is_modern)
+    return answer_error(ticket, kMethodNotFound, "the server speaks no revision of this kind that Baton carries");
+  std::vector<Splice> splices = capability_splices(message.result(), 0);
+  if (!is_all) splices.push_back(replacing(versions, "[" + kept + "]"));
+  pass_answer(ticket, message, std::move(splices));
+}
+
+// One server that does not speak it is enough: nothing is advertised that is not carried to all of them.
+void Conversation::Core::merge_discovered(Gathering& gathering) {
+  if (gathering.failed || gathering.texts.size() != servers.size())
+    return answer_error(gathering.answers, kMethodNotFound, "not every server speaks a revision of this kind");
+  json::Value capabilities = json::Value::object();
+  std::vector<std::string> common;
+  for (const Revision& one : revisions())
+    if (one.era == Era::Modern) common.emplace_back(one.name);
+  std::string instructions;
+  for (const auto& [server, text] : gathering.texts) {
+    const auto document = json::parse(text);
+    const json::Node result = document->root();
+    const auto is_spoken = [&](const std::string& name) {
+      for (const json::Node one : result["supportedVersions"].elements())
+        if (one.is_text(name)) return true;
+      return false;
+    };
+    std::erase_if(common, [&](const std::string& name) { return !is_spoken(name); });
+    capability_splices(result, server);
+    for (const json::Member member : result["capabilities"].members()) {
+      if (capabilities.find(member.name()) == nullptr) capabilities.set(member.name(), json::Value::object());
+      for (const json::Member inner : member.value.members())
+        capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
+    }
+    if (result["instructions"].is_string()) {
+      if (!instructions.empty()) instructions += "\n\n";
+      instructions += catalogue.server_name(server) + ": " + std::string(result["instructions"].string());
+    }
+  }
+  if (common.empty())
+    return answer_error(gathering.answers, kMethodNotFound,
+                        "there is no revision of this kind that every server speaks");
+  if (capabilities.find("tools") == nullptr) capabilities.set("tools", json::Value::object());
+  capabilities.find("tools")->set("listChanged", true);
+  // What Baton does not carry from several servers is not offered.
+  for (const std::string_view other : {"prompts", "resources"})
+    if (json::Value* there = capabilities.find(other)) *there = json::Value::object();
+  json::Value result = json::Value::object();
+  result.set("resultType", "complete");
+  json::Value versions = json::Value::array();
+  for (const std::string& one : common) versions.push(one);
+  result.set("supportedVersions", std::move(versions));
+  result.set("capabilities", std::move(capabilities));
+  if (!instructions.empty()) result.set("instructions", instructions);
+  result.set("ttlMs", 0);
+  result.set("cacheScope", "private");
+  answer_result(gathering.answers, json::write(result));
+}
+
+// --- lists of tools -----------------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::client_tools_list(Ticket ticket, Message& message) {
+  if (servers.size() > 1) return gather_list(ticket, "tools/list", "tools");
+  OpenRequest& request = open_requests.at(ticket);
+  request.kind = Kind::ToolsList;
+  request.has_cursor = static_cast<bool>(message.params()["cursor"]);
+  if (!servers[0].has_tools) {
+    request.kind = Kind::Own;
+    return show_tools(ticket, {}, {});
+  }
+  if (!request.has_cursor) servers[0].chain = servers[0].generation;
+  pass_to_server(ticket, 0, message);
+}
+
+ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
+  ToolsPage out;
+  for (const json::Node definition : tools.elements()) {
+    const json::Node name = definition["name"];
+    if (!name.is_string()) continue;
+    catalogue.see(server, definition);
+    // What could not be pinned is not shown, nor is what has Baton's own names.
+    if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;
+    known_tools[std::string(name.string())].insert(server);
+    std::string text(text_of(definition));
+    if (servers.size() > 1) {
+      Splice renamed = replacing(name, quoted(catalogue.client_name(server, name.string())));
+      renamed.at -= definition.offset();
+      text = splice(text, {std::move(renamed)});
+    }
+    out.entries.push_back({server, std::string(name.string()), std::move(text)});
+  }
+  return out;
+}
+
+void Conversation::Core::tools_list_answered(Ticket ticket, std::size_t server, Message& message) {
+  const json::Node tools = message.result()["tools"];
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  if (!tools.is_array()) return answer_error(ticket, kInternalError, "what the server gave is no list of tools");
+  const OpenRequest& request = open_requests.at(ticket);
+  ToolsPage page = take_apart(server, tools);
+  page.is_last = !message.result()["nextCursor"].is_string();
+  page.at = tools.offset();
+  page.size = text_of(tools).size();
+  if (request.id != message.id_text()) page.splices.push_back(replacing(message.id(), request.id));
+  if (request.era == Era::Modern) {
+    page.splices.push_back(setting(message.result(), "cacheScope", R"("private")"));
+    page.splices.push_back(setting(message.result(), "ttlMs", "0"));
+  }
+  if (page.is_last && servers[server].chain == servers[server].generation)
+    servers[server].seen = servers[server].generation;
+  page.bytes = message.take_bytes();
+  forget_sent(ticket);
+  const Question question = next_number++;
+  Asking& asking = questions[question];
+  asking.ticket = ticket;
+  asking.pages.push_back(std::move(page));
+  out->push_back(AskCallable{question});
+}
+
+// A contract names a tool bare where that is clear, else with its server.
+std::string Conversation::Core::name_for_node(std::size_t server, std::string_view tool) const {
+  std::string qualified = catalogue.node_name(server, tool);
+  if (servers.size() == 1 || contract_names.contains(qualified) || !contract_names.contains(tool)) return qualified;
+  const auto known = known_tools.find(tool);
+  return known == known_tools.end() || known->second.size() == 1 ? std::string(tool) : qualified;
+}
+
+std::set<std::string, std::less<>> Conversation::Core::known_among(const Callable& callable) const {
+  std::set<std::string, std::less<>> out;
+  for (const auto& [tool, owners] : known_tools)
+    for (const std::size_t server : owners)
+      if (std::string name = name_for_node(server, tool); callable.kept.contains(name)) out.insert(std::move(name));
+  return out;
+}
+
+void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std::vector<ToolsPage> pages) {
+  const auto found = open_requests.find(ticket);
+  if (found == open_requests.end()) return;  // cancelled
+  std::string list = "[";
+  const auto add = [&](std::string_view text, std::string_view name) {
+    if (list.size() > 1) list += ',';
+    list += text;
+    catalogue.show(name);
+  };
+  bool is_last = true;
+  for (const ToolsPage& page : pages) {
+    is_last = page.is_last;
+    for (const ToolsPage::Entry& entry : page.entries) {
+      const bool is_callable = callable.known && callable.kept.contains(name_for_node(entry.server, entry.tool));
+      if (options.enforces && (!is_callable || !catalogue.changed(entry.server, entry.tool).empty())) continue;
+      add(entry.text, catalogue.client_name(entry.server, entry.tool));
+    }
+  }
+  if (is_last)
+    for (const std::string_view own : {kStatusTool, kHandoffTool}) add(own_definition(own), own);
+  list += ']';
+  has_listed = true;
+  shown_callable = known_among(callable);
+  if (pages.size() == 1 && !pages[0].bytes.empty()) {
+    ToolsPage& page = pages[0];
+    page.splices.push_back({page.at, page.size, std::move(list)});
+    return answer(ticket, splice(page.bytes, std::move(page.splices)));
+  }
+  std::string result = R"({"tools":)" + list;
+  if (found->second.era == Era::Modern) result += R"(,"resultType":"complete","ttlMs":0,"cacheScope":"private")";
+  answer_result(ticket, result + "}");
+}
+
+void Conversation::Core::callable(Question question, Callable callable) {
+  const auto found = questions.find(question);
+  if (found == questions.end()) return;
+  Asking asking = std::move(found->second);
+  questions.erase(found);
+  if (callable.known) {
+    contract_names = callable.kept;
+    for (const auto& [tool, reason] : callable.removed) contract_names.insert(tool);
+  }
+  switch (asking.why) {
+    case Asking::Why::Show: return show_tools(asking.ticket, callable, std::move(asking.pages));
+    case Asking::Why::Look: return looked(callable);
+    case Asking::Why::Retry:
+      if (const auto call = calls.find(asking.call); call != calls.end()) call_callable(call->second, callable);
+  }
+}
+
+// --- when the set changes -----------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::look_soon() {
+  if (has_listed && look_timer == 0 && !client_is_gone) look_timer = arm(0, options.look_after);
+}
+
+void Conversation::Core::look() {
+  if (!has_listed || client_is_gone) return;
+  for (const auto& [question, asking] : questions)
+    if (asking.why == Asking::Why::Look) return;
+  const Question question = next_number++;
+  questions[question].why = Asking::Why::Look;
+  out->push_back(AskCallable{question});
+}
+
+void Conversation::Core::looked(const Callable& callable) {
+  if (!callable.known) return;
+  auto known = known_among(callable);
+  if (known == shown_callable) return;
+  shown_callable = std::move(known);
+  tell_tools_changed();
+}
+
+void Conversation::Core::tell_tools_changed() {
+  if (!has_listed || client_is_gone) return;
+  if (is_initialized) {
+    out->push_back(ToClient{kAside, notification("notifications/tools/list_changed"), false, 0});
+    return;
+  }
+  for (const auto& [ticket, request] : open_requests)
+    if (request.kind == Kind::Listen && request.wants_tools_changed && request.was_acknowledged)
+      out->push_back(ToClient{request.stream,
+                              notification("notifications/tools/list_changed",
+                                           R"({"_meta":{)" + quoted(kMetaSubscriptionId) + ":" + request.id + "}}"),
+                              false, 0});
+}
+
+// --- subscriptions ------------------------------------------------------------------------------------------------------------------
+
+// The server does not know that Baton tells of its tools: it is said in its place.
+void Conversation::Core::acknowledged(std::size_t server, Message& message, Ticket ticket) {
+  const json::Node subscription = message.meta()[kMetaSubscriptionId];
+  const auto by = subscription ? by_sent_id[server].find(std::string(text_of(subscription))) : by_sent_id[server].end();
+  const auto found = by == by_sent_id[server].end() ? open_requests.end() : open_requests.find(by->second);
+  if (found == open_requests.end() || found->second.kind != Kind::Listen) {
+    out->push_back(ToClient{stream_for(server, ticket), message.take_bytes(), false, 0});
+    return;
+  }
+  OpenRequest& request = found->second;
+  request.was_acknowledged = true;
+  const json::Node honoured = message.params()["notifications"];
+  request.server_listens = honoured.is_object() && honoured.size() != 0;
+  std::vector<Splice> splices;
+  if (request.wants_tools_changed && honoured.is_object() && !honoured["toolsListChanged"].is_true())
+    splices.push_back(setting(honoured, "toolsListChanged", "true"));
+  if (request.id != text_of(subscription)) splices.push_back(replacing(subscription, request.id));
+  std::string bytes = splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices));
+  out->push_back(ToClient{request.stream, std::move(bytes), false, 0});
+}
+
+bool Conversation::Core::answer_listen(Ticket ticket, bool wants_tools) {
+  OpenRequest& request = open_requests.at(ticket);
+  request.kind = Kind::Listen;
+  request.wants_tools_changed = wants_tools;
+  request.server_listens = false;
+  request.was_acknowledged = true;
+  out->push_back(
+      ToClient{request.stream,
+               notification("notifications/subscriptions/acknowledged",
+                            R"({"_meta":{)" + quoted(kMetaSubscriptionId) + ":" + request.id +
+                                R"(},"notifications":{)" + (wants_tools ? R"("toolsListChanged":true)" : "") + "}}"),
+               false, 0});
+  return true;
+}
+
+// A server that has nothing to tell ends the subscription, or does not know of them; Baton still has something to tell.
+void Conversation::Core::listen_answered(Ticket ticket, Message& message) {
+  OpenRequest& request = open_requests.at(ticket);
+  const bool knows_none = message.kind() == Message::Kind::Error && message.error()["code"].is_number() &&
+                          message.error()["code"].number_text() == "-32601";
+  const bool tells_nothing =
+      message.kind() == Message::Kind::Result && (!request.was_acknowledged || !request.server_listens);
+  if (!request.wants_tools_changed || !(knows_none || tells_nothing)) return pass_answer(ticket, message);
+  forget_sent(ticket);
+  if (!request.was_acknowledged) answer_listen(ticket, true);
+  request.server_listens = false;
+}
+
+// --- lists that Baton reads itself --------------------------------------------------------------------------------------------------
+
+void Conversation::Core::gather_list(Ticket ticket, std::string_view method, std::string_view member) {
+  open_requests.at(ticket).kind = Kind::Gathered;
+  const std::uint64_t number = next_number++;
+  Gathering& gathering = gatherings[number];
+  gathering.answers = ticket;
+  gathering.method = method;
+  gathering.member = member;
+  gathering.waits_for = servers.size();
+  for (std::size_t server = 0; server < servers.size(); ++server)
+    own_request(server, {OwnRequest::Kind::List, server, number, 0, servers[server].generation}, method, own_params());
+}
+
+void Conversation::Core::ask_pins(std::size_t server) {
+  if (servers[server].pinning != 0) return;
+  const std::uint64_t number = next_number++;
+  servers[server].pinning = number;
+  Gathering& gathering = gatherings[number];
+  gathering.method = "tools/list";
+  gathering.member = "tools";
+  gathering.waits_for = 1;
+  own_request(server, {OwnRequest::Kind::List, server, number, 0, servers[server].generation}, "tools/list",
+              own_params());
+}
+
+void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, Message* message) {
+  const auto found = own_requests.find(number);
+  if (found == own_requests.end()) return;
+  OwnRequest own = found->second;
+  own_requests.erase(found);
+  const bool is_result = message != nullptr && message->kind() == Message::Kind::Result;
+  switch (own.kind) {
+    case OwnRequest::Kind::Broadcast: return;
+    case OwnRequest::Kind::Initialize:
+      if (!is_result) {
+        out->push_back(
+            Note{"the server `" + catalogue.server_name(server) + "` came back and could not be begun with"});
+        return;
+      }
+      servers[server].is_ready = true;
+      out->push_back(ToServer{
+          server, notification("notifications/initialized"), 0, kAside, "notifications/initialized", {}, {}, agreed});
+      return tell_tools_changed();
+    default: break;
+  }
+  const auto gathering = gatherings.find(own.gathering);
+  if (gathering == gatherings.end()) return;
+  if (own.kind == OwnRequest::Kind::List) {
+    if (is_result) return read_page(gathering->second, own, server, *message);
+    // A server that has no such list has an empty one.
+    if (message == nullptr) gathering->second.failed = true;
+    else servers[server].seen = own.generation;
+  } else if (is_result) {
+    gathering->second.texts.emplace_back(server, text_of(message->result()));
+  } else {
+    gathering->second.failed = true;
+  }
+  if (--gathering->second.waits_for == 0) gathered(own.gathering);
+}
+
+void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message) {
+  const json::Node list = message.result()[gathering.member];
+  gathering.bytes += message.bytes().size();
+  if (gathering.member == "tools") {
+    ToolsPage page = take_apart(server, list);
+    if (gathering.answers != 0) gathering.pages.push_back(std::move(page));
+  } else {
+    for (const json::Node element : list.elements()) {
+      std::string text(text_of(element));
+      if (const json::Node name = element["name"]; gathering.member == "prompts" && name.is_string()) {
+        Splice renamed = replacing(name, quoted(catalogue.client_name(server, name.string())));
+        renamed.at -= element.offset();
+        text = splice(text, {std::move(renamed)});
+      }
+      if (const json::Node uri = element["uri"];
+          uri.is_string() && servers[server].resources.size() < kResourcesKnownMax)
+        servers[server].resources.emplace(uri.string());
+      gathering.texts.emplace_back(server, std::move(text));
+    }
+  }
+  const json::Node cursor = message.result()["nextCursor"];
+  if (cursor.is_string() && own.pages + 1 < options.pages_max && gathering.bytes < kListBytesMax) {
+    ++own.pages;
+    return own_request(server, own, gathering.method, own_params(R"("cursor":)" + std::string(text_of(cursor))));
+  }
+  if (gathering.member == "tools") servers[server].seen = own.generation;
+  if (--gathering.waits_for == 0) gathered(own.gathering);
+}
+
+void Conversation::Core::gathered(std::uint64_t number) {
+  Gathering gathering = std::move(gatherings.at(number));
+  gatherings.erase(number);
+  if (gathering.answers == 0) {
+    for (std::size_t server = 0; server < servers.size(); ++server)
+      if (servers[server].pinning == number) {
+        servers[server].pinning = 0;
+        pinned(server, gathering.failed);
+      }
+    return;
+  }
+  if (!open_requests.contains(gathering.answers)) return;  // cancelled
+  if (gathering.method == "initialize") return merge_initialized(gathering);
+  if (gathering.method == "server/discover") return merge_discovered(gathering);
+  if (gathering.member == "tools") {
+    const Question question = next_number++;
+    Asking& asking = questions[question];
+    asking.ticket = gathering.answers;
+    asking.pages = std::move(gathering.pages);
+    for (ToolsPage& page : asking.pages) page.is_last = true;
+    out->push_back(AskCallable{question});
+    return;
+  }
+  std::string result = "{" + quoted(gathering.member) + ":[";
+  bool is_first = true;
+  for (const auto& [server, text] : gathering.texts) {
+    if (!is_first) result += ',';
+    is_first = false;
+    result += text;
+  }
+  result += ']';
+  if (open_requests.at(gathering.answers).era == Era::Modern)
+    result += R"(,"resultType":"complete","ttlMs":0,"cacheScope":"private")";
+  answer_result(gathering.answers, result + "}");
+}
+
+// --- several servers: whose is it? --------------------------------------------------------------------------------------------------
+
+bool Conversation::Core::route_named(Ticket ticket, Message& message) {
+  const std::string_view method = message.method();
+  if (method == "prompts/list") return gather_list(ticket, method, "prompts"), true;
+  if (method == "resources/list") return gather_list(ticket, method, "resources"), true;
+  if (method == "resources/templates/list") return gather_list(ticket, method, "resourceTemplates"), true;
+  if (method == "ping") return answer_result(ticket, "{}"), true;
+  if (method == "subscriptions/listen")
+    return answer_listen(ticket, message.params()["notifications"]["toolsListChanged"].is_true());
+  if (method == "logging/setLevel") {
+    const std::string params = message.params() ? std::string(text_of(message.params())) : "";
+    for (std::size_t server = 0; server < servers.size(); ++server)
+      own_request(server, {OwnRequest::Kind::Broadcast, server, 0, 0, 0}, method, params);
+    return answer_result(ticket, "{}"), true;
+  }
+  json::Node name = message.params()["name"], uri = message.params()["uri"];
+  if (method == "completion/complete") {
+    name = message.params()["ref"]["name"];
+    uri = message.params()["ref"]["uri"];
+  } else if (method != "prompts/get") {
+    name = {};
+  }
+  if (name.is_string()) {
+    const auto owner = catalogue.owner(name.string());
+    if (!owner) return answer_error(ticket, kInvalidParams, "Unknown prompt: " + std::string(name.string())), true;
+    pass_to_server(ticket, owner->server, message, {replacing(name, quoted(owner->tool))});
+    return true;
+  }
+  if (uri.is_string()) {
+    // Whoever listed it; else the first that has any.
+    std::size_t owner = servers.size();
+    for (std::size_t server = servers.size(); server-- > 0;)
+      if (servers[server].has_resources) owner = server;
+    for (std::size_t server = servers.size(); server-- > 0;)
+      if (servers[server].resources.contains(std::string(uri.string()))) owner = server;
+    pass_to_server(ticket, owner == servers.size() ? 0 : owner, message);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace baton::mcp

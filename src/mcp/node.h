@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy says to the node about calls, and what the node's answers mean. The bodies are those of the HTTP API
+// (docs/reference/http-api.md, "Governed sessions"); nothing here sends anything.
+//
+// A node that cannot be reached, or answers with something that is no answer, is a verdict too: Unreachable. Nothing goes ahead
+// on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/plan.h"
+#include "mcp/answers.h"
+
+namespace baton::mcp {
+
+// --- said ---------------------------------------------------------------------------------------------------------------------------
+
+// {"calls":[{"call_id":...,"tool":...,"arguments":...}],"start":true}; `arguments` is canonical JSON.
+std::string proposal_body(std::string_view call_id, std::string_view tool, std::string_view arguments);
+std::string start_body(std::string_view call_id);
+
+// What became of a call.
+struct Outcome {
+  enum class Kind { Ok, Error, Timeout, Unknown } kind = Kind::Unknown;
+  std::string output;  // JSON; empty: none. Only of Ok
+  std::string error_code, error_class, error_message;
+  std::optional<std::int64_t> http_status;
+};
+std::string settle_body(std::string_view call_id, const Outcome& outcome);
+
+// --- heard --------------------------------------------------------------------------------------------------------------------------
+
+struct Verdict {
+  enum class Kind {
+    Begun,        // recorded as begun: it may reach the server
+    Allowed,      // not begun yet (approved before, or it waits for its turn): Start comes next
+    Refused,      // `denial` says why
+    Waits,        // for a person: `approval_id`
+    Unreachable,  // nobody could be asked; `denial` says so
+  } kind = Kind::Unreachable;
+  std::string call_id;  // as the node calls it; one that joins another has that one's
+  Denial denial = {};
+  std::string approval_id = {};
+  std::string approval_digest = {};
+  std::vector<std::string> checkpoints = {};  // their names
+  // How the contract wants it carried out: `execution` of the call in the node's answer, with `total_ms`, `max_attempts`,
+  // `retry_on`, `respect_retry_after`, `max_sleep_seconds`. Without it there is no limit, and one attempt.
+  std::int64_t total_ms = 0;  // all attempts together; 0: no limit
+  contract::Retries retries = {};
+};
+
+// What the node said of a call's outcome.
+struct Settled {
+  bool recorded = false;        // false: it could not be told; `denial` says so
+  std::string state;            // committed, failed, unknown
+  bool output_blocked = false;  // an assertion about the output failed: nobody gets it
+  Denial denial = {};           // then
+};
+
+// What could be called now, by the node's names.
+struct Callable {
+  bool known = false;  // false: it could not be asked; nothing is callable
+  std::set<std::string, std::less<>> kept;
+  std::string
+      refused;  // why nothing at all goes ahead (session_killed, session_paused, ...); empty: nothing stands in the way
+  std::vector<std::pair<std::string, std::string>> removed;  // tool and reason
+};
+
+struct Decision {
+  enum class Kind { Approved, Denied, Open, Lapsed, Unreachable } kind = Kind::Open;
+  std::string note;  // what the person wrote
+};
+
+// Answers of the node: the HTTP status and the body; status 0: it could not be reached, and `body` says why.
+Verdict read_verdict(int status, std::string_view body);  // of /calls with one call
+Verdict read_started(int status, std::string_view body);  // of /start
+Settled read_settled(int status, std::string_view body);
+Callable read_callable(int status, std::string_view body);  // of /preflight
+Decision read_decision(int status, std::string_view body);  // of GET /v1/approvals/{id}
+
+}  // namespace baton::mcp

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that go on as tasks: the server answers with a handle, and the result is fetched later (tasks/result in the legacy era,
+// tasks/get or a notice in the modern one). The call is under way until then, and its output is judged wherever it comes.
+//
+// A task that is not known here has no judged output: what comes for it is not handed on.
+#include "diagnostics/diagnostic.h"
+#include "mcp/core.h"
+#include "mcp/output.h"
+
+namespace baton::mcp {
+
+using Kind = OpenRequest::Kind;
+using State = Call::State;
+
+namespace {
+
+constexpr std::size_t kWaitingMax = 16;  // messages with one result, while it is being judged
+
+Denial unjudged(std::string_view tool, std::string_view problem) {
+  const Diagnostic why = report(Code::output_unjudged, {}, {{"tool", tool}, {"problem", problem}});
+  return {std::string(info(why.code).name), why.message, why.help};
+}
+
+json::Node task_id_in(json::Node result) {
+  // With content it is a result like any other, whatever else it says.
+  if (result["content"] || result["structuredContent"]) return {};
+  if (const json::Node id = result["task"]["taskId"]; id.is_string()) return id;
+  if (const json::Node id = result["taskId"]; id.is_string() && result["resultType"].is_text("task")) return id;
+  return {};
+}
+
+}  // namespace
+
+std::string Conversation::Core::task_key(std::size_t server, std::string_view id) {
+  return std::to_string(server) + '/' + std::string(id);
+}
+
+bool Conversation::Core::is_task(const Call&, Message& message) {
+  return static_cast<bool>(task_id_in(message.result()));
+}
+
+void Conversation::Core::begin_task(Call& call, Message& message) {
+  const std::string key = task_key(call.server, task_id_in(message.result()).string());
+  disarm(call.step);
+  call.state = State::Tasked;
+  call.params.clear();
+  if (const auto before = tasks.find(key); before != tasks.end()) end_task(before->second);
+  else task_order.push_back(key);
+  TaskState& task = tasks[key];
+  task = {};
+  task.call = call.number;
+  task.tool = call.client_name;
+  task.era = call.era;
+  const Ticket ticket = call.open;
+  call.open = 0;
+  if (const auto request = open_requests.find(ticket); request != open_requests.end()) {
+    std::string bytes = request->second.id == message.id_text()
+                            ? message.take_bytes()
+                            : splice(message.bytes(), {replacing(message.id(), request->second.id)});
+    answer(ticket, std::move(bytes));
+  }
+  if (tasks.size() <= options.tasks_max) return;
+  const auto oldest = tasks.find(task_order.front());
+  task_order.pop_front();
+  if (oldest == tasks.end()) return;
+  end_task(oldest->second);
+  tasks.erase(oldest);
+}
+
+// Its result will not come: nobody knows.
+void Conversation::Core::end_task(TaskState& task) {
+  if (const auto call = calls.find(task.call); call != calls.end()) {
+    settle(call->second, {}, false);
+    end_call(task.call);
+  }
+  task.call = 0;
+  for (HeldTask& held : task.waiting) answer_error(held.ticket, kInternalError, "the task is gone");
+  task.waiting.clear();
+}
+
+// --- asked about --------------------------------------------------------------------------------------------------------------------
+
+bool Conversation::Core::client_task(Ticket ticket, Message& message) {
+  const std::string_view method = message.method();
+  const json::Node id = message.params()["taskId"];
+  if (!id.is_string()) return false;
+  std::size_t server = 0;
+  std::string key;
+  for (std::size_t at = 0; at < servers.size() && key.empty(); ++at)
+    if (tasks.contains(task_key(at, id.string()))) {
+      server = at;
+      key = task_key(at, id.string());
+    }
+  OpenRequest& request = open_requests.at(ticket);
+  if (method == "tasks/result") request.kind = Kind::TaskResult;
+  if (method == "tasks/get") request.kind = Kind::TaskGet;
+  if (method == "tasks/cancel") request.kind = Kind::TaskCancel;
+  request.task = key;
+  // The modern era has no such method: that is for the server to say.
+  if (request.kind == Kind::TaskResult && key.empty() && request.era == Era::Legacy)
+    return answer_error(ticket, kInvalidParams, "Unknown task: " + std::string(id.string())), true;
+  pass_to_server(ticket, server, message);
+  return true;
+}
+
+void Conversation::Core::task_answered(Ticket ticket, std::size_t, Message& message) {
+  const OpenRequest& request = open_requests.at(ticket);
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  const std::string key = request.task;
+  const json::Node result = message.result();
+  // Whatever it answers, an output is one.
+  if (request.kind == Kind::TaskResult || result["content"] || result["structuredContent"])
+    return task_result(key, result, message, ticket, kAside);
+  if (request.kind == Kind::TaskCancel) {
+    task_ended(key, result["status"].is_text("cancelled") ? "cancelled" : "", json::Node());
+    return pass_answer(ticket, message);
+  }
+  if (const json::Node inner = result["result"]) return task_result(key, inner, message, ticket, kAside);
+  if (result["status"].is_text("cancelled")) task_ended(key, "cancelled", {});
+  if (result["status"].is_text("failed") && result["error"].is_object()) task_ended(key, "failed", result["error"]);
+  pass_answer(ticket, message);
+}
+
+void Conversation::Core::task_notice(std::size_t server, Message& message, Ticket ticket) {
+  const json::Node params = message.params(), id = params["taskId"];
+  const std::string key = id.is_string() ? task_key(server, id.string()) : std::string();
+  Stream stream = ticket == 0 ? kAside : stream_for(server, ticket);
+  if (const json::Node subscription = message.meta()[kMetaSubscriptionId]) {
+    const auto by = by_sent_id[server].find(std::string(text_of(subscription)));
+    if (by != by_sent_id[server].end()) stream = stream_for(server, by->second);
+  }
+  if (const json::Node inner = params["result"]) return task_result(key, inner, message, 0, stream);
+  if (params["status"].is_text("cancelled")) task_ended(key, "cancelled", {});
+  if (params["status"].is_text("failed") && params["error"].is_object()) task_ended(key, "failed", params["error"]);
+  out->push_back(ToClient{stream, message.take_bytes(), false, 0});
+}
+
+// It ended without a result; `how` empty: it was asked to, and did not say whether it did.
+void Conversation::Core::task_ended(const std::string& key, std::string_view how, json::Node error) {
+  const auto found = tasks.find(key);
+  const auto call = found == tasks.end() ? calls.end() : calls.find(found->second.call);
+  if (call == calls.end() || call->second.state != State::Tasked) return;
+  if (how.empty()) return settle(call->second, {}, false);  // a result that still comes settles it
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::Error;
+  outcome.error_code = outcome.error_class = how;
+  if (error) outcome = outcome_of_error(error);
+  settle(call->second, outcome, false);
+  end_call(call->first);
+  found->second.call = 0;
+  found->second.denial = unjudged(found->second.tool, "the task ended before without a result");
+}
+
+// --- judged -------------------------------------------------------------------------------------------------------------------------
+
+void Conversation::Core::task_result(const std::string& key, json::Node result, Message& message, Ticket ticket,
+                                     Stream stream) {
+  HeldTask held;
+  held.ticket = ticket;
+  held.stream = stream;
+  held.at = result.offset();
+  held.size = text_of(result).size();
+  if (ticket != 0) {
+    const OpenRequest& request = open_requests.at(ticket);
+    held.era = request.era;
+    if (request.id != message.id_text()) held.splices.push_back(replacing(message.id(), request.id));
+    forget_sent(ticket);
+  } else {
+    held.era = Era::Modern;
+  }
+  const auto found = tasks.find(key);
+  if (found == tasks.end()) {
+    held.bytes = message.take_bytes();
+    return hand_on(std::move(held), options.enforces, unjudged("a task", "it is not known here"));
+  }
+  TaskState& task = found->second;
+  const Outcome outcome = outcome_of_result(result, options.output_bytes_max);
+  held.output = sha256(outcome.kind == Outcome::Kind::Ok ? std::string_view(outcome.output) : text_of(result));
+  held.bytes = message.take_bytes();
+  const auto call = calls.find(task.call);
+  if (call == calls.end()) {  // judged before: the same passes again, and nothing else
+    const bool is_same = task.passes && held.output == task.output;
+    return hand_on(std::move(held), options.enforces && !is_same,
+                   task.passes ? unjudged(task.tool, "it is not what was judged before") : task.denial);
+  }
+  if (outcome.kind == Outcome::Kind::Unknown) {
+    task.denial = unjudged(task.tool, "it is larger than " + std::to_string(options.output_bytes_max) + " bytes");
+    settle(call->second, outcome, false);
+    end_call(call->first);
+    task.call = 0;
+    return hand_on(std::move(held), true, task.denial);
+  }
+  if (task.waiting.size() >= kWaitingMax) {
+    if (ticket != 0) answer_error(ticket, kInternalError, "the task's result is being judged");
+    return;
+  }
+  task.waiting.push_back(std::move(held));
+  if (call->second.state != State::Tasked) return;
+  task.output = task.waiting.back().output;
+  call->second.after_settling = key;
+  settle(call->second, outcome, true);
+}
+
+void Conversation::Core::task_settled(Call& call, const Settled& settled) {
+  const CallNumber number = call.number;
+  const auto found = tasks.find(call.after_settling);
+  end_call(number);
+  if (found == tasks.end()) return;
+  TaskState& task = found->second;
+  task.call = 0;
+  task.passes = settled.recorded && !settled.output_blocked;
+  task.denial = settled.denial;
+  std::vector<HeldTask> waiting = std::move(task.waiting);
+  task.waiting.clear();
+  const TaskState judged = task;
+  for (HeldTask& held : waiting) {
+    const bool is_same = judged.passes && held.output == judged.output;
+    hand_on(std::move(held), options.enforces && !is_same,
+            judged.passes ? unjudged(judged.tool, "it is not what was judged before") : judged.denial);
+  }
+}
+
+void Conversation::Core::hand_on(HeldTask held, bool is_blocked, const Denial& denial) {
+  if (is_blocked) {
+    ++counts.denied;
+    held.splices.push_back({held.at, held.size, denied_result(held.era, denial)});
+  }
+  std::string bytes = held.splices.empty() ? std::move(held.bytes) : splice(held.bytes, std::move(held.splices));
+  if (held.ticket != 0) return answer(held.ticket, std::move(bytes));
+  if (!client_is_gone) out->push_back(ToClient{held.stream, std::move(bytes), false, 0});
+}
+
+}  // namespace baton::mcp

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the core of the MCP proxy by themselves: splicing, lines, pins, sealed states, outputs, what the node says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "json/parse.h"
+#include "mcp/answers.h"
+#include "mcp/catalogue.h"
+#include "mcp/lines.h"
+#include "mcp/message.h"
+#include "mcp/node.h"
+#include "mcp/output.h"
+#include "mcp/revision.h"
+#include "mcp/sealed_state.h"
+
+namespace baton::mcp {
+namespace {
+
+// --- messages and splicing ----------------------------------------------------------------------------------------------------------
+
+TEST(McpMessage, ClassifiesWhatItIs) {
+  const auto kind = [](std::string text) { return Message(std::move(text)).kind(); };
+  EXPECT_EQ(kind(R"({"jsonrpc":"2.0","id":1,"method":"ping"})"), Message::Kind::Request);
+  EXPECT_EQ(kind(R"({"jsonrpc":"2.0","method":"notifications/x"})"), Message::Kind::Notification);
+  EXPECT_EQ(kind(R"({"jsonrpc":"2.0","id":"a","result":{}})"), Message::Kind::Result);
+  EXPECT_EQ(kind(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}})"), Message::Kind::Error);
+  EXPECT_EQ(kind(R"([{"jsonrpc":"2.0","method":"x"}])"), Message::Kind::Batch);
+  for (const char* broken :
+       {"", "nonsense", "[]", "1", R"({"id":1,"method":"ping"})", R"({"jsonrpc":"1.0","id":1,"method":"ping"})",
+        R"({"jsonrpc":"2.0","id":null,"method":"ping"})", R"({"jsonrpc":"2.0","id":{},"method":"ping"})",
+        R"({"jsonrpc":"2.0","id":1,"method":"ping","result":{}})", R"({"jsonrpc":"2.0","id":1})",
+        R"({"jsonrpc":"2.0","id":1,"method":"x","params":[]})", R"({"jsonrpc":"2.0","result":{}})",
+        R"({"jsonrpc":"2.0","id":1,"id":2,"method":"ping"})", R"({"jsonrpc":"2.0","id":1,"error":"x"})"})
+    EXPECT_EQ(kind(broken), Message::Kind::Broken) << broken;
+}
+
+TEST(McpMessage, IdsAreWhatStandsInTheText) {
+  const Message number(R"({"jsonrpc":"2.0","id": 17 ,"method":"x","params":{"_meta":{"progressToken":"a\"b"}}})");
+  EXPECT_EQ(number.id_text(), "17");
+  EXPECT_EQ(number.progress_token(), R"("a\"b")");
+  const Message text(R"({"jsonrpc":"2.0","id":"17","method":"x"})");
+  EXPECT_EQ(text.id_text(), R"("17")");
+}
+
+TEST(McpMessage, TextOfEveryKind) {
+  const std::string text = R"({"a":[1,{"b":"}]\""},null],"c":"x\\","d":true,"e":-1.50,"f":{},"g":[ ]})";
+  const auto document = json::parse(text);
+  const auto of = [&](const char* name) { return text_of(document->root()[name]); };
+  EXPECT_EQ(of("a"), R"([1,{"b":"}]\""},null])");
+  EXPECT_EQ(of("c"), R"("x\\")");
+  EXPECT_EQ(of("d"), "true");
+  EXPECT_EQ(of("e"), "-1.50");
+  EXPECT_EQ(of("f"), "{}");
+  EXPECT_EQ(of("g"), "[ ]");
+  EXPECT_EQ(text_of(document->root()), text);
+}
+
+TEST(McpMessage, SplicesChangeThatPartAlone) {
+  const std::string text = R"({ "a" : 1 , "b":{"x":2}, "c":[ ] })";
+  const auto document = json::parse(text);
+  const json::Node root = document->root();
+  EXPECT_EQ(splice(text, {replacing(root["c"], "3"), replacing(root["a"], "\"one\"")}),
+            R"({ "a" : "one" , "b":{"x":2}, "c":3 })");
+  EXPECT_EQ(splice(text, {setting(root["b"], "x", "7")}), R"({ "a" : 1 , "b":{"x":7}, "c":[ ] })");
+  EXPECT_EQ(splice(text, {setting(root["b"], "y", "7")}), R"({ "a" : 1 , "b":{"y":7,"x":2}, "c":[ ] })");
+  EXPECT_EQ(splice(text, {removing(root, "a")}), R"({  "b":{"x":2}, "c":[ ] })");
+  EXPECT_EQ(splice(text, {removing(root, "c")}), R"({ "a" : 1 , "b":{"x":2} })");
+  EXPECT_EQ(splice(text, {removing(root["b"], "x")}), R"({ "a" : 1 , "b":{}, "c":[ ] })");
+  EXPECT_EQ(splice(text, {removing(root, "none")}), text);
+  EXPECT_EQ(splice(text, {setting(root, "p", "1"), setting(root, "q", "2")}),
+            R"({"p":1,"q":2, "a" : 1 , "b":{"x":2}, "c":[ ] })");
+  const auto empty = json::parse("{}");
+  EXPECT_EQ(splice("{}", {setting(empty->root(), "a", "1")}), R"({"a":1})");
+}
+
+// --- lines --------------------------------------------------------------------------------------------------------------------------
+
+struct Heard {
+  std::vector<std::string> lines;
+  std::vector<Lines::Oversized> oversized;
+};
+
+Heard hear(std::string_view text, std::size_t limit, std::size_t piece) {
+  Heard out;
+  Lines lines(limit);
+  const auto line = [&](std::string one) { out.lines.push_back(std::move(one)); };
+  const auto oversized = [&](Lines::Oversized one) { out.oversized.push_back(std::move(one)); };
+  for (std::size_t at = 0; at < text.size(); at += piece) {
+    lines.feed(text.substr(at, piece), line, oversized);
+    EXPECT_LE(lines.held(), limit + 1 + Lines::kKept);
+  }
+  lines.end(line, oversized);
+  return out;
+}
+
+TEST(McpLines, PiecesDoNotMatter) {
+  const std::string text = "{\"a\":1}\r\n\n\n{}\n" + std::string(10, 'x') + "\n" + std::string(11, 'y') + "\nlast";
+  for (std::size_t piece = 1; piece <= text.size(); ++piece) {
+    const Heard heard = hear(text, 10, piece);
+    EXPECT_EQ(heard.lines, (std::vector<std::string>{"{\"a\":1}", "{}", "xxxxxxxxxx", "last"})) << piece;
+    ASSERT_EQ(heard.oversized.size(), 1u) << piece;
+    EXPECT_EQ(heard.oversized[0].size, 11u);
+    EXPECT_TRUE(heard.oversized[0].head.starts_with("yyyyyyyyyy"));
+  }
+}
+
+TEST(McpLines, OfALongLineBothEndsAreKept) {
+  const std::string text = "begin" + std::string(1 << 20, '.') + "end";
+  for (const std::size_t piece : {1000u, 4096u, 65536u, 4u << 20}) {
+    const Heard heard = hear(text + "\n{}\n", 4096, piece);
+    EXPECT_EQ(heard.lines, std::vector<std::string>{"{}"});
+    ASSERT_EQ(heard.oversized.size(), 1u);
+    EXPECT_TRUE(heard.oversized[0].head.starts_with("begin."));
+    EXPECT_TRUE(heard.oversized[0].tail.ends_with(".end"));
+    EXPECT_EQ(heard.oversized[0].size, text.size());
+    EXPECT_LE(heard.oversized[0].head.size(), Lines::kKept);
+    EXPECT_LE(heard.oversized[0].tail.size(), Lines::kKept);
+  }
+}
+
+TEST(McpLines, AnIdIsFoundAtEitherEnd) {
+  EXPECT_EQ(id_in_ends(R"({"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"te)", ""), "7");
+  EXPECT_EQ(id_in_ends(R"({"jsonrpc":"2.0", "id" : "a b", "re)", ""), R"("a b")");
+  EXPECT_EQ(id_in_ends(R"({"result":{"content":[{"id":3,"text":"aaa)", R"(aaa"}]},"jsonrpc":"2.0","id":8})"), "8");
+  EXPECT_EQ(id_in_ends(R"({"result":{"id":3,"x":)", R"("id":3}})"), "");       // of something inside
+  EXPECT_EQ(id_in_ends(R"({"result":{"x":")", R"(..."id":9} and more)"), "");  // of a text
+  EXPECT_EQ(id_in_ends("", ""), "");
+}
+
+// --- the catalogue ------------------------------------------------------------------------------------------------------------------
+
+void see(Catalogue& catalogue, std::size_t server, const std::string& text) {
+  const auto document = json::parse(text);
+  catalogue.see(server, document->root());
+}
+
+TEST(McpCatalogue, TheFirstDefinitionHolds) {
+  Catalogue catalogue({"one"});
+  see(catalogue, 0, R"({"name":"t","description":"d","inputSchema":{"type":"object","a":1}})");
+  EXPECT_TRUE(catalogue.is_pinned(0, "t"));
+  // Spelled otherwise it is the same; and what nobody is told of is not part of it.
+  see(catalogue, 0,
+      R"({"inputSchema":{"a":1.0, "type":"object"},"name":"t","description":"d","title":"T","icons":[]})");
+  EXPECT_TRUE(catalogue.changed(0, "t").empty());
+  see(catalogue, 0, R"({"name":"t","description":"D","inputSchema":{"type":"object","a":1},"annotations":{}})");
+  EXPECT_EQ(catalogue.changed(0, "t"), (std::vector<std::string>{"annotations", "description"}));
+  // That it is as it was again does not make it good.
+  see(catalogue, 0, R"({"name":"t","description":"d","inputSchema":{"type":"object","a":1}})");
+  EXPECT_EQ(catalogue.changed(0, "t").size(), 2u);
+  EXPECT_TRUE(catalogue.changed(0, "other").empty());
+}
+
+TEST(McpCatalogue, NamesOfSeveralServers) {
+  const Catalogue one({"files"}), several({"a", "a__b", "files"});
+  EXPECT_EQ(one.client_name(0, "read"), "read");
+  EXPECT_EQ(one.node_name(0, "read"), "read");
+  EXPECT_EQ(several.client_name(2, "read"), "files__read");
+  EXPECT_EQ(several.node_name(2, "read"), "files/read");
+  EXPECT_EQ(several.owner("files__read")->server, 2u);
+  EXPECT_EQ(several.owner("files__read")->tool, "read");
+  EXPECT_EQ(several.owner("a__b__c")->server, 1u);  // the longest name that fits
+  EXPECT_EQ(several.owner("a__c")->tool, "c");
+  EXPECT_FALSE(several.owner("read"));
+  EXPECT_FALSE(several.owner("files_read"));
+}
+
+TEST(McpCatalogue, ArgumentsInHeaders) {
+  Catalogue catalogue({"one"});
+  see(catalogue, 0,
+      R"({"name":"t","inputSchema":{"properties":{"a":{"x-mcp-header":"Region"},"b":{"x-mcp-header":"No good"},"c":{"x-mcp-header":"N"},"d":{"x-mcp-header":"D"},"e":{}}}})");
+  const auto arguments = json::parse(R"({"a":"é","b":"x","c":1e2,"d":true,"e":"no"})");
+  EXPECT_EQ(catalogue.headers(0, "t", arguments->root()),
+            (std::vector<std::pair<std::string, std::string>>{
+                {"Mcp-Param-Region", "=?base64?w6k=?="}, {"Mcp-Param-N", "100"}, {"Mcp-Param-D", "true"}}));
+  EXPECT_TRUE(catalogue.headers(0, "t", {}).empty());
+}
+
+// --- sealed states ------------------------------------------------------------------------------------------------------------------
+
+// RFC 4231, case 2 has a key of 4 bytes; keys here have 32, so that it is filled up with zeros as HMAC does.
+TEST(McpSealedState, IsHmacSha256) {
+  SealKey key = {'J', 'e', 'f', 'e'};
+  const Sha256 tag = hmac_sha256(key, "what do ya want for nothing?");
+  const std::array<std::uint8_t, 4> first = {0x5b, 0xdc, 0xc1, 0x46};
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), tag.begin()));
+}
+
+TEST(McpSealedState, OnlyAsItWasSealed) {
+  SealKey key = {};
+  key.fill(3);
+  SealedState state;
+  state.session = "ses_1";
+  state.tool = "refund";
+  state.arguments_sha256 = "abc";
+  state.call_id = "c";
+  state.approval_id = "apr_1";
+  state.upstream = "theirs";
+  state.has_upstream = true;
+  state.expires_ms = 12345;
+  state.number = 9;
+  const std::string text = seal(key, state);
+  const auto back = unseal(key, text);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->session, "ses_1");
+  EXPECT_EQ(back->tool, "refund");
+  EXPECT_EQ(back->approval_id, "apr_1");
+  EXPECT_EQ(back->upstream, "theirs");
+  EXPECT_TRUE(back->has_upstream);
+  EXPECT_EQ(back->expires_ms, 12345);
+  EXPECT_EQ(back->number, 9u);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string other = text;
+    other[i] = other[i] == 'A' ? 'B' : 'A';
+    EXPECT_FALSE(unseal(key, other)) << i;
+  }
+  EXPECT_FALSE(unseal(key, text.substr(0, text.size() - 1)));
+  EXPECT_FALSE(unseal(key, text + "A"));
+  EXPECT_FALSE(unseal(key, ""));
+  EXPECT_FALSE(unseal(key, "bs1."));
+  SealKey another = key;
+  another[31] ^= 1;
+  EXPECT_FALSE(unseal(another, text));
+}
+
+// --- outputs ------------------------------------------------------------------------------------------------------------------------
+
+Outcome outcome_of(const std::string& result, std::size_t limit = 1000) {
+  const auto document = json::parse(result);
+  return outcome_of_result(document->root(), limit);
+}
+
+TEST(McpOutput, WhatRulesSee) {
+  EXPECT_EQ(outcome_of(R"({"content":[{"type":"text","text":"no"}],"structuredContent":{"a": 1}})").output,
+            R"({"a": 1})");
+  EXPECT_EQ(outcome_of(R"({"content":[{"type":"text","text":"{\"a\":1}"}]})").output, R"({"a":1})");
+  EXPECT_EQ(outcome_of(R"({"content":[{"type":"text","text":" [1,2] "}]})").output, " [1,2] ");
+  EXPECT_EQ(outcome_of(R"({"content":[{"type":"text","text":"{not json"}]})").output,
+            R"({"text":"{not json","content":["text"]})");
+  EXPECT_EQ(outcome_of(R"({"content":[{"type":"text","text":"{}"},{"type":"text","text":"b"}]})").output,
+            R"({"text":"{}\nb","content":["text","text"]})");
+  EXPECT_EQ(outcome_of(R"({"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]})").output,
+            R"({"text":"","content":["image"]})");
+  for (const char* none : {R"({"content":[]})", "{}", R"({"content":"x"})", R"([1])", "null"})
+    EXPECT_EQ(outcome_of(none).output, R"({"text":"","content":[]})") << none;
+  const Outcome error =
+      outcome_of(R"({"content":[{"type":"text","text":"broken"}],"isError":true,"structuredContent":{}})");
+  EXPECT_EQ(error.kind, Outcome::Kind::Error);
+  EXPECT_EQ(error.error_class, "tool_error");
+  EXPECT_EQ(error.error_message, "broken");
+}
+
+TEST(McpOutput, TooLargeIsNobodysToJudge) {
+  const std::string text(1001, 'x');
+  EXPECT_EQ(outcome_of(R"({"content":[{"type":"text","text":")" + text + R"("}]})").kind, Outcome::Kind::Unknown);
+  EXPECT_EQ(outcome_of(R"({"structuredContent":{"a":")" + text + R"("}})").kind, Outcome::Kind::Unknown);
+  EXPECT_EQ(outcome_of(R"({"structuredContent":{"a":")" + text + R"("}})", 2000).kind, Outcome::Kind::Ok);
+}
+
+TEST(McpOutput, ClassesOfErrors) {
+  const auto class_of = [](const char* code) {
+    const auto document = json::parse_owned(R"({"code":)" + std::string(code) + R"(,"message":"m"})");
+    return outcome_of_error(document->root()).error_class;
+  };
+  EXPECT_EQ(class_of("-32603"), "server_error");
+  EXPECT_EQ(class_of("-32602"), "client_error");
+  EXPECT_EQ(class_of("-32600"), "client_error");
+  EXPECT_EQ(class_of("-32700"), "client_error");
+  EXPECT_EQ(class_of("4030"), "tool_error");
+}
+
+// --- the node's words ---------------------------------------------------------------------------------------------------------------
+
+TEST(McpNode, BodiesAreJson) {
+  EXPECT_EQ(proposal_body("c\"1", "t", "{}"),
+            R"({"calls":[{"call_id":"c\"1","tool":"t","arguments":{}}],"start":true})");
+  EXPECT_EQ(start_body("c"), R"({"call_id":"c"})");
+  Outcome outcome;
+  EXPECT_EQ(settle_body("c", outcome), R"({"call_id":"c","result":"unknown"})");
+  outcome.kind = Outcome::Kind::Error;
+  outcome.error_code = "429";
+  outcome.error_class = "rate_limited";
+  outcome.http_status = 429;
+  EXPECT_EQ(settle_body("c", outcome),
+            R"({"call_id":"c","result":"error","error":{"code":"429","class":"rate_limited","http_status":429}})");
+}
+
+TEST(McpNode, Verdicts) {
+  const Verdict begun =
+      read_verdict(200,
+                   R"({"outcome":"proceed","calls":[{"call_id":"c","verdict":"allow","failures":[],"started":true,
+      "execution":{"total_ms":500,"max_attempts":3,"retry_on":["network"],"max_sleep_seconds":1.5}}]})");
+  EXPECT_EQ(begun.kind, Verdict::Kind::Begun);
+  EXPECT_EQ(begun.total_ms, 500);
+  EXPECT_EQ(begun.retries.max_attempts, 3);
+  EXPECT_EQ(begun.retries.retry_on, std::vector<std::string>{"network"});
+  const Verdict refused = read_verdict(
+      200,
+      R"({"calls":[{"call_id":"c","verdict":"block","reason":"wrong_phase","failures":[{"code":"wrong_phase","message":"m","help":"h"}],
+      "way_out":{"status":"found","text":"call finish first","options":[]}}]})");
+  EXPECT_EQ(refused.kind, Verdict::Kind::Refused);
+  EXPECT_EQ(text_of(refused.denial), "Denied by wrong_phase: m; call finish first");
+  EXPECT_EQ(read_verdict(200, R"({"calls":[{"call_id":"c","verdict":"allow","failures":[],"started":false}]})").kind,
+            Verdict::Kind::Allowed);
+  const Verdict waits = read_verdict(
+      200,
+      R"({"calls":[{"call_id":"c","verdict":"checkpoint","failures":[],"approval":{"id":"apr_1","digest":"d"}}]})");
+  EXPECT_EQ(waits.kind, Verdict::Kind::Waits);
+  EXPECT_EQ(waits.approval_id, "apr_1");
+  // A verdict that names no approval cannot be waited for.
+  EXPECT_EQ(read_verdict(200, R"({"calls":[{"call_id":"c","verdict":"checkpoint","failures":[]}]})").kind,
+            Verdict::Kind::Refused);
+  // In shadow a block is begun all the same.
+  EXPECT_EQ(
+      read_verdict(200, R"({"calls":[{"call_id":"c","verdict":"block","reason":"x","failures":[],"started":true}]})")
+          .kind,
+      Verdict::Kind::Begun);
+}
+
+TEST(McpNode, NothingGoesAheadOnNoAnswer) {
+  for (const auto& [status, body] : std::vector<std::pair<int, std::string>>{{0, "connection refused"},
+                                                                             {200, ""},
+                                                                             {200, "{}"},
+                                                                             {200, R"({"calls":[]})"},
+                                                                             {200, "[1]"},
+                                                                             {500, "oops"},
+                                                                             {502, "{}"}}) {
+    EXPECT_EQ(read_verdict(status, body).kind, Verdict::Kind::Unreachable) << status << body;
+    EXPECT_EQ(read_verdict(status, body).denial.rule, "node_unreachable");
+    EXPECT_EQ(read_started(status, body).kind, Verdict::Kind::Unreachable) << status << body;
+    EXPECT_FALSE(read_settled(status, body).recorded) << status << body;
+    EXPECT_FALSE(read_callable(status, body).known) << status << body;
+    EXPECT_EQ(read_decision(status, body).kind, Decision::Kind::Unreachable) << status << body;
+  }
+  const Verdict ended = read_verdict(
+      409,
+      R"({"status":409,"diagnostics":[{"code":"SESSION_ENDED","message":"the session is closed","help":"open a new one"}]})");
+  EXPECT_EQ(ended.kind, Verdict::Kind::Refused);
+  EXPECT_EQ(text_of(ended.denial), "Denied by SESSION_ENDED: the session is closed; open a new one");
+}
+
+TEST(McpNode, OnlyAnAssertionBlocksAnOutput) {
+  const Settled blocked = read_settled(
+      200,
+      R"({"state":"failed","reason":"output_assertion_failed","failures":[{"code":"output_assertion_failed","message":"$.a is 3","help":"h"}]})");
+  EXPECT_TRUE(blocked.recorded);
+  EXPECT_TRUE(blocked.output_blocked);
+  EXPECT_EQ(blocked.denial.rule, "output_assertion_failed");
+  const Settled thin = read_settled(
+      200,
+      R"({"state":"failed","reason":"evidence_insufficient","failures":[{"code":"evidence_insufficient","message":"m","help":"h"}]})");
+  EXPECT_TRUE(thin.recorded);
+  EXPECT_FALSE(thin.output_blocked);
+}
+
+TEST(McpNode, DecisionsAndSets) {
+  EXPECT_EQ(read_decision(200, R"({"approval":{"id":"a","state":"approved"}})").kind, Decision::Kind::Approved);
+  EXPECT_EQ(read_decision(200, R"({"id":"a","state":"denied","note":"no"})").note, "no");
+  EXPECT_EQ(read_decision(200, R"({"id":"a","state":"pending"})").kind, Decision::Kind::Open);
+  for (const char* state : {"expired", "cancelled", "lapsed", "spent"})
+    EXPECT_EQ(read_decision(200, R"({"state":")" + std::string(state) + R"("})").kind, Decision::Kind::Lapsed);
+  const Callable callable = read_callable(
+      200,
+      R"({"verdict":"block","reason":"session_paused","failures":[],"tools":["a","b"],"removed":[{"tool":"c","reason":"wrong_phase"}]})");
+  EXPECT_TRUE(callable.known);
+  EXPECT_EQ(callable.kept.size(), 2u);
+  EXPECT_EQ(callable.refused, "session_paused");
+  ASSERT_EQ(callable.removed.size(), 1u);
+  EXPECT_EQ(callable.removed[0].second, "wrong_phase");
+}
+
+// --- answers ------------------------------------------------------------------------------------------------------------------------
+
+TEST(McpAnswers, ARefusalIsTextForTheModel) {
+  const Denial denial{"wrong_phase", "not now", "call finish first"};
+  for (const Era era : {Era::Legacy, Era::Modern}) {
+    const std::string text = denied_result(era, denial);
+    const auto document = json::parse(text);
+    ASSERT_TRUE(document);
+    const json::Node root = document->root();
+    EXPECT_EQ(root["content"].element(0)["text"].string(), "Denied by wrong_phase: not now; call finish first");
+    EXPECT_TRUE(root["isError"].is_true());
+    EXPECT_FALSE(root["structuredContent"]);
+    EXPECT_EQ(static_cast<bool>(root["resultType"]), era == Era::Modern);
+    EXPECT_TRUE(root["_meta"][kMetaDecision]["rule"].is_text("wrong_phase"));
+  }
+}
+
+TEST(McpAnswers, ProgressOfWaitingGrows) {
+  double before = 0;
+  for (std::int64_t step = 1; step <= 12; ++step) {
+    const std::string text = waiting_progress("7", step, "m");
+    const auto document = json::parse(text);
+    ASSERT_TRUE(document) << text;
+    const double progress = std::stod(std::string(document->root()["params"]["progress"].number_text()));
+    EXPECT_GT(progress, before);
+    EXPECT_LT(progress, 0.01);
+    before = progress;
+  }
+}
+
+TEST(McpAnswers, OwnToolsAreDefined) {
+  for (const std::string_view name : {kStatusTool, kHandoffTool}) {
+    const auto document = json::parse(own_definition(name));
+    ASSERT_TRUE(document);
+    EXPECT_TRUE(document->root()["name"].is_text(name));
+    EXPECT_TRUE(document->root()["inputSchema"]["type"].is_text("object"));
+    EXPECT_TRUE(is_own_tool(name));
+  }
+  EXPECT_FALSE(is_own_tool("baton_other"));
+}
+
+TEST(McpRevision, EachIsCarriedOrNot) {
+  EXPECT_EQ(revisions().size(), 5u);
+  EXPECT_TRUE(find_revision("2025-03-26")->batches);
+  EXPECT_FALSE(find_revision("2025-06-18")->batches);
+  EXPECT_EQ(find_revision("2026-07-28")->era, Era::Modern);
+  EXPECT_EQ(find_revision("2027-01-01"), nullptr);
+  EXPECT_EQ(older(*find_revision("2025-11-25"), *find_revision("2024-11-05")).name, "2024-11-05");
+  EXPECT_EQ(http_status_of(kMethodNotFound), 404);
+  EXPECT_EQ(http_status_of(kUnsupportedVersion), 400);
+  EXPECT_EQ(http_status_of(0), 200);
+}
+
+}  // namespace
+}  // namespace baton::mcp
