@@ -284,6 +284,42 @@ class Node {
   std::vector<std::thread> threads_;
 };
 
+// Accepts on a unix socket; each connection gets the next of the texts after its request's head, and is closed.
+class Script {
+ public:
+  explicit Script(std::vector<std::string> texts, milliseconds before_close = milliseconds(0)) {
+    listener_ = Raw::unix_socket();
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::listen(listener_, 16), 0);
+    thread_ = std::thread([this, texts = std::move(texts), before_close] {
+      for (const std::string& text : texts) {
+        Raw peer(::accept(listener_, nullptr, nullptr));
+        if (peer.socket() < 0) return;
+        peer.until("\r\n\r\n");
+        peer.send(text);
+        std::this_thread::sleep_for(before_close);
+      }
+    });
+  }
+  ~Script() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  std::string path() const { return folder_.file("script"); }
+  HttpRequest request(std::string method = "GET") const {
+    return {.method = std::move(method), .url = "http://localhost/", .timeout = kPatience, .unix_path = path()};
+  }
+
+ private:
+  Folder folder_;
+  int listener_;
+  std::thread thread_;
+};
+
 inline ServerOptions on_tcp(ServerLimits limits = {}) {
   ServerOptions options;
   options.listen = {{"127.0.0.1", 0}};

@@ -327,6 +327,26 @@ TEST(http_server, refuses_another_origin) {
   EXPECT_TRUE(local.rest().starts_with("HTTP/1.1 403 "));
 }
 
+TEST(http_rules, further_origins) {
+  const auto refused = [](const std::string& origin, const OriginRules& rules) {
+    const std::vector<Header> headers = {{"Host", "127.0.0.1:7070"}, {"Origin", origin}};
+    const auto refusal = check_head({"/", true, headers, false}, {}, rules);
+    return refusal ? refusal->status : 0;
+  };
+  ServerOptions named;
+  named.origins = {"https://App.example:8443"};
+  EXPECT_EQ(refused("https://app.example:8443", origin_rules(named)), 0u);
+  EXPECT_EQ(refused("https://app.example", origin_rules(named)), 403u);
+  EXPECT_EQ(refused("http://localhost:3000", origin_rules(named)), 403u);
+  const OriginRules loopback{{}, true};
+  EXPECT_EQ(refused("http://localhost:3000", loopback), 0u);
+  EXPECT_EQ(refused("https://[::1]:3000", loopback), 0u);
+  EXPECT_EQ(refused("http://localhost.evil.example", loopback), 403u);
+  EXPECT_EQ(refused("http://evil.example", loopback), 403u);
+  EXPECT_EQ(refused("ftp://localhost", loopback), 403u);
+  EXPECT_EQ(refused("null", loopback), 403u);
+}
+
 TEST(http_rules, same_origin) {
   EXPECT_TRUE(is_same_origin("http://localhost", "localhost:80"));
   EXPECT_TRUE(is_same_origin("https://a.example", "A.example:443"));

@@ -268,7 +268,7 @@ std::optional<Refusal> Connection::parse_head(std::string_view& bytes) {
   ServerRequest& request = incoming_->request;
   for (const auto& field : message) request.headers.push_back({field.name_string(), field.value()});
   const RequestHead head{message.target(), is_http_1_1_, request.headers, peer_.local};
-  if (auto refusal = check_head(head, worker_.service.hosts)) return refusal;
+  if (auto refusal = check_head(head, worker_.service.hosts, worker_.service.origins)) return refusal;
   auto target = parse_target(message.target());
   request.method = message.method_string();
   request.path = std::move(target->path);

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -13,15 +12,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <system_error>
 #include <utility>
 
-#include "base/limits.h"
 #include "base/text.h"
+#include "net/http_message.h"
 #include "net/transport.h"
 #include "net/url.h"
 
@@ -29,84 +26,11 @@ namespace baton::net {
 namespace {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using Outcome = Transport::Outcome;
 using Direction = asio::posix::descriptor_base;
-using Endpoints = std::vector<asio::ip::tcp::endpoint>;
-using Take = std::function<bool(std::string_view bytes)>;
+using Take = AnswerReader::Take;
 
-// Why something did not come about, before it is known what was being done.
-struct Trouble {
-  std::string reason;
-  std::string_view code = {};
-  bool before_answer = false;  // the server ended the connection, and no byte of an answer had come
-};
-template <class T>
-using Tried = tl::expected<T, Trouble>;
-
-tl::unexpected<Trouble> trouble(std::string reason, std::string_view code = {}) {
-  return tl::make_unexpected(Trouble{std::move(reason), code});
-}
-
-tl::unexpected<Trouble> out_of_time() { return trouble("no answer in time", "HTTP_TIMEOUT"); }
-
-tl::unexpected<Trouble> not_connected(int error) {
-  const bool nobody_there = error == ENOENT || error == ECONNREFUSED;
-  return trouble(std::generic_category().message(error), nobody_there ? "NODE_UNREACHABLE" : "");
-}
-
-// A body that is handed on as it comes.
-struct TakenBody {
-  using value_type = Take;
-  class reader {
-   public:
-    template <bool IsRequest, class Fields>
-    reader(http::header<IsRequest, Fields>&, value_type& take) : take_(take) {}
-    void init(const boost::optional<std::uint64_t>&, boost::system::error_code& error) { error = {}; }
-    template <class Buffers>
-    std::size_t put(const Buffers& buffers, boost::system::error_code& error) {
-      error = {};
-      std::size_t taken = 0;
-      for (auto at = asio::buffer_sequence_begin(buffers); at != asio::buffer_sequence_end(buffers); ++at) {
-        const asio::const_buffer part(*at);
-        taken += part.size();
-        if (!take_({static_cast<const char*>(part.data()), part.size()})) error = asio::error::operation_aborted;
-      }
-      return taken;
-    }
-    void finish(boost::system::error_code& error) { error = {}; }
-
-   private:
-    value_type& take_;
-  };
-};
-
-using Parser = http::response_parser<TakenBody>;
-
-Tried<std::string> request_text(const HttpRequest& request, const Url& url, bool keep_alive) {
-  if (!is_sendable({request.method, ""})) return trouble("`" + printable(request.method, 20) + "` is no method");
-  std::string text = request.method + " " + url.target + " HTTP/1.1\r\n";
-  const auto add = [&text](const Header& header) {
-    text += header.name + ": " + header.value + "\r\n";
-    return is_sendable(header);
-  };
-  bool fits = add({"Host", authority_text(url.host, url.port)}) && add({"User-Agent", "baton"}) &&
-              add({"Connection", keep_alive ? "keep-alive" : "close"});
-  if (!request.body.empty()) fits = add({"Content-Type", request.content_type}) && fits;
-  if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD"))
-    fits = add({"Content-Length", std::to_string(request.body.size())}) && fits;
-  for (const Header& header : request.headers) fits = add(header) && fits;
-  if (!fits) return trouble("a header cannot be sent: it would break its line");
-  return text + "\r\n" + request.body;
-}
-
-Tried<sockaddr_un> unix_address(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return trouble("the path of the unix socket is too long");
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
+tl::unexpected<Trouble> no_answer_in_time() { return tl::make_unexpected(out_of_time()); }
 
 }  // namespace
 
@@ -118,11 +42,17 @@ class HttpWire {
   // Asks and takes in the answer; connects when there is no connection to that place, or none any more.
   Tried<HttpAnswer> ask(const HttpRequest& request, const Url& url, const Take& take,
                         std::optional<std::chrono::milliseconds> idle_timeout) {
-    auto text = request_text(request, url, keep_alive_);
+    const std::string authority = authority_text(url.host, url.port);
+    auto text = request_text({.method = request.method,
+                              .target = url.target,
+                              .authority = authority,
+                              .body = request.body,
+                              .content_type = request.content_type,
+                              .headers = request.headers,
+                              .keep_alive = keep_alive_});
     if (!text) return tl::make_unexpected(text.error());
     set_deadline(request.timeout);
-    const std::string place = request.unix_path + "\n" + authority_text(url.host, url.port) + "\n" +
-                              (url.tls ? "tls\n" + request.ca_file : "");
+    const std::string place = request.unix_path + "\n" + authority + "\n" + (url.tls ? "tls\n" + request.ca_file : "");
     bool reused = socket_.has_value() && place == place_ && is_quiet();
     for (;;) {
       if (!reused) {
@@ -166,7 +96,7 @@ class HttpWire {
       context_.restart();
       context_.run_one();
     }
-    return out_of_time();
+    return no_answer_in_time();
   }
 
   // Repeats a step of the transport until it neither wants to read nor to write.
@@ -218,7 +148,7 @@ class HttpWire {
                           static_cast<suseconds_t>(std::max<std::int64_t>(request.timeout.count() % 1000 * 1000, 1))};
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0)
-      return errno == EAGAIN ? out_of_time() : not_connected(errno);
+      return errno == EAGAIN ? no_answer_in_time() : tl::make_unexpected(not_connected(errno));
     if (::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) return trouble(std::generic_category().message(errno));
     hold(std::move(socket));
     return {};
@@ -248,21 +178,18 @@ class HttpWire {
     ::setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     hold(std::move(socket));
     if (::connect(number, endpoint.data(), static_cast<socklen_t>(endpoint.size())) == 0) return {};
-    if (errno != EINPROGRESS) return not_connected(errno);
+    if (errno != EINPROGRESS) return tl::make_unexpected(not_connected(errno));
     if (const auto waited = wait_for(Direction::wait_write); !waited) return waited;
     int error = 0;
     socklen_t size = sizeof(error);
     ::getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return not_connected(error);
+    if (error != 0) return tl::make_unexpected(not_connected(error));
     return {};
   }
 
   Tried<Endpoints> look_up(const Url& url) {
-    const auto port = static_cast<std::uint16_t>(std::stoul(url.port));
+    if (Endpoints known = known_endpoints(url); !known.empty()) return known;
     boost::system::error_code error;
-    if (url.host == "localhost")  // which is this machine, whatever a name server says (RFC 6761)
-      return Endpoints{{asio::ip::address_v4::loopback(), port}, {asio::ip::address_v6::loopback(), port}};
-    if (const auto address = asio::ip::make_address(url.host, error); !error) return Endpoints{{address, port}};
     asio::ip::tcp::resolver resolver(context_);
     Endpoints found;
     bool done = false;
@@ -277,7 +204,7 @@ class HttpWire {
         context_.restart();
         context_.run_one();
       }
-      return out_of_time();
+      return no_answer_in_time();
     }
     if (error) return trouble(error.message());
     return found;
@@ -293,95 +220,34 @@ class HttpWire {
       wrote = step->outcome == Outcome::Done;
       text.remove_prefix(step->bytes);
     }
-    HttpAnswer answer;
-    buffered_.clear();
-    bool any = false;
-    do {
-      auto read = read_answer(request, take, idle_timeout, any);
-      if (!read) {
-        read.error().before_answer = !any && read.error().code.empty();
-        return tl::make_unexpected(read.error());
+    AnswerReader reader(request.method == "HEAD", request.answer_bytes_max, [&take](const HttpAnswer& head) {
+      return head.status / 100 == 2 ? take : Take();  // any other is kept
+    });
+    for (bool more = true; more;) {
+      if (reader.hands_on() && idle_timeout) set_deadline(*idle_timeout);
+      std::array<char, 16384> bytes;
+      const auto step = carry_out([&] { return transport_.read(bytes); });
+      if (!step) return tl::make_unexpected(step.error());
+      if (step->outcome == Outcome::Done) {
+        const auto progress = reader.put({bytes.data(), step->bytes});
+        if (!progress) return tl::make_unexpected(progress.error());
+        more = *progress == AnswerReader::Progress::More;
+      } else {
+        if (const auto ended = end_of(reader); !ended) return tl::make_unexpected(ended.error());
+        more = false;
       }
-      answer = std::move(*read);
-    } while (answer.status / 100 == 1);  // `100 Continue` and its like: the answer comes after it
-    return answer;
-  }
-
-  // One message. The body of a success goes to `take`, when there is one; any other is kept.
-  Tried<HttpAnswer> read_answer(const HttpRequest& request, const Take& take,
-                                std::optional<std::chrono::milliseconds> idle_timeout, bool& any) {
-    HttpAnswer answer;
-    Parser parser;
-    parser.header_limit(static_cast<std::uint32_t>(limits::kHttpAnswerHeadBytesMax));
-    parser.body_limit(boost::none);
-    parser.skip(request.method == "HEAD");
-    parser.eager(false);
-    bool too_large = false, left = false, hands_on = false;
-    const auto keep = [&](std::string_view bytes) {
-      too_large = answer.body.size() + bytes.size() > request.answer_bytes_max;
-      if (!too_large) answer.body += bytes;
-      return !too_large;
-    };
-    const auto hand_on = [&](std::string_view bytes) {
-      left = !take(bytes);
-      return !left;
-    };
-    std::size_t head_bytes = 0;  // the parser holds each of its steps to its limit, not their sum
-    while (!parser.is_done()) {
-      const std::size_t had = buffered_.size();
-      const boost::system::error_code error = parse_some(parser);
-      if (!parser.is_header_done()) head_bytes += had - buffered_.size();
-      if (left) break;
-      if (too_large) return trouble("the answer has more than " + std::to_string(request.answer_bytes_max) + " bytes");
-      if (head_bytes + buffered_.size() > limits::kHttpAnswerHeadBytesMax)
-        return trouble("the answer's head is too large");
-      if (error && error != http::error::need_more) return trouble("the answer is not HTTP: " + error.message());
-      if (parser.is_header_done() && !parser.get().body()) {
-        hands_on = take && parser.get().result_int() / 100 == 2;
-        if (hands_on) parser.get().body() = hand_on;
-        else parser.get().body() = keep;
-        parser.eager(true);
-        continue;
-      }
-      if (parser.is_done()) break;
-      if (hands_on && idle_timeout) set_deadline(*idle_timeout);
-      const auto more = read_some();
-      if (!more) return tl::make_unexpected(more.error());
-      any = any || *more;
-      if (*more) continue;
-      const std::string reason = transport_.problem().empty() ? "the connection was closed" : transport_.problem();
-      if (!any) return trouble(reason);
-      if (hands_on) break;  // a stream goes on until somebody ends it
-      boost::system::error_code cut;
-      parser.put_eof(cut);
-      if (cut || !transport_.problem().empty()) return trouble("the answer was cut off: " + reason);
     }
-    return end_of(parser, std::move(answer));
+    if (!reader.keeps_alive()) disconnect();
+    return std::move(reader.answer());
   }
 
-  boost::system::error_code parse_some(Parser& parser) {
-    boost::system::error_code error;
-    if (buffered_.empty()) return http::error::need_more;
-    buffered_.erase(0, parser.put(asio::buffer(buffered_), error));
-    return error;
-  }
-
-  // False: nothing more comes.
-  Tried<bool> read_some() {
-    std::array<char, 16384> bytes;
-    const auto step = carry_out([&] { return transport_.read(bytes); });
-    if (!step) return tl::make_unexpected(step.error());
-    buffered_.append(bytes.data(), step->bytes);
-    return step->outcome == Outcome::Done;
-  }
-
-  HttpAnswer end_of(Parser& parser, HttpAnswer answer) {
-    const auto& message = parser.get();
-    answer.status = message.result_int();
-    for (const auto& field : message) answer.headers.push_back({field.name_string(), field.value()});
-    answer.content_type = message[http::field::content_type];
-    if (answer.status / 100 != 1 && (!parser.is_done() || !parser.keep_alive())) disconnect();
-    return answer;
+  // The server sends nothing more.
+  Tried<void> end_of(AnswerReader& reader) {
+    const std::string reason = transport_.problem().empty() ? "the connection was closed" : transport_.problem();
+    if (!reader.has_any()) return tl::make_unexpected(Trouble{reason, {}, true});
+    if (reader.hands_on()) return {};  // a stream goes on until somebody ends it
+    if (!reader.end() || !transport_.problem().empty()) return trouble("the answer was cut off: " + reason);
+    return {};
   }
 
   const bool keep_alive_;
@@ -394,7 +260,6 @@ class HttpWire {
   std::string place_;  // where the connection goes to
   std::optional<asio::posix::stream_descriptor> socket_;
   Transport transport_;
-  std::string buffered_;  // received, not yet parsed
 };
 
 namespace {

@@ -15,7 +15,7 @@ std::size_t count_headers(const std::vector<Header>& headers, std::string_view n
       std::ranges::count_if(headers, [name](const Header& header) { return to_lower_ascii(header.name) == name; }));
 }
 
-std::string quoted(std::string_view text) { return "`" + printable(text, 100) + "`"; }
+std::string in_ticks(std::string_view text) { return "`" + printable(text, 100) + "`"; }
 
 bool is_admitted(std::string_view host, const std::vector<std::string>& hosts) {
   const auto authority = parse_authority(host);
@@ -30,22 +30,30 @@ std::optional<Refusal> check_host(const RequestHead& head, const Target& target,
   if (given == 0 && head.is_http_1_1) return Refusal{400, "HTTP_MALFORMED", "the request has no Host header"};
   const std::string_view host = find_header(head.headers, "host").value_or("");
   if (!is_admitted(host, hosts))
-    return Refusal{421, "HTTP_HOST", "the request's Host header " + quoted(host) + " is no name of this node"};
+    return Refusal{421, "HTTP_HOST", "the request's Host header " + in_ticks(host) + " is no name of this node"};
   if (!target.authority.empty() && !is_admitted(target.authority, hosts))
     return Refusal{421, "HTTP_HOST",
-                   "the request's target names " + quoted(target.authority) + ", which is not this node"};
+                   "the request's target names " + in_ticks(target.authority) + ", which is not this node"};
   return std::nullopt;
 }
 
-std::optional<Refusal> check_origin(const RequestHead& head) {
+bool is_admitted_origin(std::string_view origin, const OriginRules& rules) {
+  if (std::ranges::find(rules.origins, to_lower_ascii(origin)) != rules.origins.end()) return true;
+  if (!rules.loopback || !(origin.starts_with("http://") || origin.starts_with("https://"))) return false;
+  const auto page = parse_authority(origin.substr(origin.find("//") + 2));
+  return page && is_loopback(page->host);
+}
+
+std::optional<Refusal> check_origin(const RequestHead& head, const OriginRules& rules) {
   const std::size_t given = count_headers(head.headers, "origin");
   if (given == 0) return std::nullopt;
   if (head.local)
     return Refusal{403, "HTTP_ORIGIN", "the request has an Origin header, and no page can call by a unix socket"};
   const std::string_view origin = *find_header(head.headers, "origin");
-  if (given > 1 || !is_same_origin(origin, find_header(head.headers, "host").value_or("")))
+  if (given > 1 ||
+      !(is_same_origin(origin, find_header(head.headers, "host").value_or("")) || is_admitted_origin(origin, rules)))
     return Refusal{403, "HTTP_ORIGIN",
-                   "the request's Origin header " + quoted(origin) + " is another host than the one called"};
+                   "the request's Origin header " + in_ticks(origin) + " is another host than the one called"};
   return std::nullopt;
 }
 
@@ -97,11 +105,18 @@ std::optional<Target> parse_target(std::string_view text) {
   return target;
 }
 
-std::optional<Refusal> check_head(const RequestHead& head, const std::vector<std::string>& hosts) {
+OriginRules origin_rules(const ServerOptions& options) {
+  OriginRules rules{{}, options.loopback_origins};
+  for (const std::string& origin : options.origins) rules.origins.push_back(to_lower_ascii(origin));
+  return rules;
+}
+
+std::optional<Refusal> check_head(const RequestHead& head, const std::vector<std::string>& hosts,
+                                  const OriginRules& origins) {
   const auto target = parse_target(head.target);
   if (!target) return Refusal{400, "HTTP_MALFORMED", "the request's target is neither a path nor an http address"};
   if (auto refusal = check_host(head, *target, hosts)) return refusal;
-  if (auto refusal = check_origin(head)) return refusal;
+  if (auto refusal = check_origin(head, origins)) return refusal;
   if (auto refusal = check_coding(head)) return refusal;
   return check_expectation(head);
 }

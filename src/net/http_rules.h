@@ -36,9 +36,17 @@ struct Target {
 };
 std::optional<Target> parse_target(std::string_view target);
 
-// Nothing when the request may go on: one Host that is admitted, no Origin but the same, no transfer coding but `chunked`,
-// no expectation but `100-continue`.
-std::optional<Refusal> check_head(const RequestHead& head, const std::vector<std::string>& hosts);
+// Which pages may call, beside those of the host that is called.
+struct OriginRules {
+  std::vector<std::string> origins;  // lower case
+  bool loopback = false;
+};
+OriginRules origin_rules(const ServerOptions& options);
+
+// Nothing when the request may go on: one Host that is admitted, no Origin but the same or an admitted one, no transfer coding
+// but `chunked`, no expectation but `100-continue`.
+std::optional<Refusal> check_head(const RequestHead& head, const std::vector<std::string>& hosts,
+                                  const OriginRules& origins = {});
 
 // Is the origin a page of the host that is called? Browsers name the port only when it is not the scheme's.
 bool is_same_origin(std::string_view origin, std::string_view host);

@@ -63,6 +63,7 @@ class Server final : public HttpServer {
   Result<void> start(const ServerOptions& options, Handle handle, Refuse refuse, Admit admit) {
     service_.limits = options.limits;
     service_.hosts = admitted_hosts(options);
+    service_.origins = origin_rules(options);
     service_.handle = std::move(handle);
     service_.refuse = std::move(refuse);
     service_.admit = std::move(admit);

@@ -121,6 +121,8 @@ struct ServerOptions {
   std::vector<ListenAddress> listen;
   std::string certificate_file, key_file;  // PEM; both or neither; TLS 1.2 and up on every TCP listener
   std::vector<std::string> hosts;  // further names a Host header may carry, beside loopback names and the listen hosts
+  std::vector<std::string> origins;  // pages that may call beside those of the host itself: "https://app.example:8443"
+  bool loopback_origins = false;     // and those of this machine, on any port
   ServerLimits limits;
   unsigned threads = 1;
 };

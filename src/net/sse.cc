@@ -22,19 +22,28 @@ std::string without_line_ends(std::string_view text) {
 
 std::vector<SseEvent> SseParser::put(std::string_view bytes) {
   std::vector<SseEvent> events;
+  // Where the next line feed is, kept over lines that end in a carriage return; an event may have a single line of 64
+  // MiB.
+  const char* feed = bytes.data();
+  const auto next_feed = [&feed](std::string_view rest) {
+    const bool known = feed >= rest.data() && (feed == rest.data() + rest.size() || *feed == '\n');
+    if (!known) feed = rest.data() + std::min(rest.find('\n'), rest.size());
+    return static_cast<std::size_t>(feed - rest.data());
+  };
   while (!bytes.empty() && !too_large_) {
     if (std::exchange(after_cr_, false) && bytes[0] == '\n') {
       bytes.remove_prefix(1);
       continue;
     }
-    const std::size_t end = bytes.find_first_of("\r\n");
-    const std::string_view part = bytes.substr(0, end);
-    if (line_.size() + part.size() > limits::kSseEventBytesMax) {
+    const std::string_view until_feed = bytes.substr(0, next_feed(bytes));
+    const std::string_view part = until_feed.substr(0, until_feed.find('\r'));
+    const std::size_t end = part.size();
+    if (line_.size() + part.size() > event_bytes_max_) {
       too_large_ = true;
       break;
     }
     line_ += part;
-    if (end == std::string_view::npos) break;
+    if (end == bytes.size()) break;
     after_cr_ = bytes[end] == '\r';
     bytes.remove_prefix(end + 1);
     take_line(events);
@@ -62,7 +71,7 @@ void SseParser::take_line(std::vector<SseEvent>& events) {
 
 void SseParser::take_field(std::string_view name, std::string_view value) {
   if (name == "data") {
-    if (data_.size() + value.size() + 1 > limits::kSseEventBytesMax) {
+    if (data_.size() + value.size() + 1 > event_bytes_max_) {
       too_large_ = true;
       return;
     }

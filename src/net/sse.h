@@ -26,19 +26,23 @@ struct SseEvent {
 // stream cut off gives nothing either.
 class SseParser {
  public:
+  SseParser() = default;  // up to limits::kSseEventBytesMax
+  explicit SseParser(std::size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
+
   // The events that these bytes complete, in their order.
   std::vector<SseEvent> put(std::string_view bytes);
   // Of the newest event; for the Last-Event-ID header of the next request.
   const std::string& last_id() const { return last_id_; }
   // How long the server asks to wait before the next request, in milliseconds.
   std::optional<std::int64_t> retry_ms() const { return retry_ms_; }
-  // A line or an event was larger than limits::kSseEventBytesMax: the rest is ignored, and the stream is to be left.
+  // A line or an event was larger than `event_bytes_max`: the rest is ignored, and the stream is to be left.
   bool too_large() const { return too_large_; }
 
  private:
   void take_line(std::vector<SseEvent>& events);
   void take_field(std::string_view name, std::string_view value);
 
+  std::size_t event_bytes_max_ = limits::kSseEventBytesMax;
   std::string line_, data_, event_, last_id_;
   std::optional<std::int64_t> retry_ms_;
   bool after_cr_ = false;   // a line feed now belongs to the line before

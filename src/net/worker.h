@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/http_rules.h"
 #include "net/http_server.h"
 #include "net/transport.h"
 
@@ -27,6 +28,7 @@ class Connection;
 struct Service {
   ServerLimits limits;
   std::vector<std::string> hosts;  // admitted_hosts()
+  OriginRules origins;             // origin_rules()
   Handle handle;
   Refuse refuse;
   Admit admit;                      // may be none
