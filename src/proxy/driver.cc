@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proxy/driver.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <optional>
+#include <set>
+#include <variant>
+
+#include "base/ids.h"
+#include "base/limits.h"
+#include "json/parse.h"
+#include "mcp/lines.h"
+#include "mcp/message.h"
+#include "proxy/back.h"
+#include "proxy/child_back.h"
+#include "proxy/http_back.h"
+#include "proxy/node_link.h"
+#include "proxy/timers.h"
+#include "proxy/words.h"
+
+namespace baton::proxy {
+namespace {
+
+// Calls that are at the node at one time; further ones wait here for their turn instead of being refused there.
+constexpr std::size_t kCallsAtNodeMax = limits::kOpenCallsMax - 16;
+
+}  // namespace
+
+std::unique_ptr<Back> make_back(Shared& shared, const ServerOptions& options, std::size_t server,
+                                BackListener& listener) {
+  if (options.url.empty()) return std::make_unique<ChildBack>(shared, options, server, listener);
+  return std::make_unique<HttpBack>(shared, options, server, listener);
+}
+
+class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, public BackListener {
+ public:
+  Core(Shared& shared, Front& front)
+      : shared_(shared),
+        front_(&front),
+        node_(shared),
+        timers_(shared.context, shared.clock, [this](mcp::Timer timer) { rang(timer); }),
+        end_timer_(shared.context),
+        finish_timer_(shared.context) {}
+
+  void begin() {
+    for (std::size_t server = 0; server < shared_.options.servers.size(); ++server) {
+      backs_.push_back(make_back(shared_, shared_.options.servers[server], server, *this));
+      backs_.back()->start();
+    }
+    node_.open([this](int status, std::string body) { opened(status, std::move(body)); });
+  }
+
+  void detach() {
+    front_ = nullptr;
+    is_over_ = true;
+  }
+
+  // --- the front
+  void from_client(mcp::Stream stream, std::string message, std::optional<mcp::ParameterHeaders> parameters) {
+    turn([this, stream, message = std::move(message), parameters = std::move(parameters)](mcp::Actions& out) mutable {
+      if (conversation_)
+        return conversation_->from_client(now(), stream, std::move(message), out, std::move(parameters));
+      wait_early({stream, std::move(message), false, {}, std::move(parameters)});
+    });
+  }
+  void oversized_from_client(mcp::Stream stream, std::string_view head, std::string_view tail) {
+    turn([this, stream, head = std::string(head), tail = std::string(tail)](mcp::Actions& out) {
+      if (conversation_) return conversation_->oversized_from_client(now(), stream, head, tail, out);
+      wait_early({stream, head, true, tail, {}});
+    });
+  }
+  void stream_gone(mcp::Stream stream) {
+    turn([this, stream](mcp::Actions& out) {
+      if (conversation_) conversation_->stream_gone(now(), stream, out);
+    });
+  }
+  void client_gone() {
+    turn([this](mcp::Actions& out) {
+      if (conversation_) conversation_->client_gone(now(), out);
+      else out.push_back(mcp::End{"the client is gone"});
+    });
+  }
+  void client_done() {
+    is_done_ = true;
+    finish_timer_.expires_after(kFinishWait);
+    finish_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+      if (const auto core = weak.lock(); core && !error) core->client_gone();
+    });
+    boost::asio::post(shared_.context, [weak = weak_from_this()] {
+      if (const auto core = weak.lock()) core->look_whether_done();
+    });
+  }
+  void front_drained() {
+    if (!is_paused_ || (front_ != nullptr && front_->is_full())) return;
+    is_paused_ = false;
+    for (const auto& back : backs_) back->resume();
+  }
+  bool is_full() const {
+    if (early_.size() >= kEarlyMessagesMax / 2) return true;
+    for (const auto& back : backs_)
+      if (back->is_full()) return true;
+    return waiting_calls_.size() > kCallsAtNodeMax * 8;
+  }
+  const mcp::Revision* revision() const { return conversation_ ? conversation_->revision() : nullptr; }
+  const std::string& session_id() const { return node_.session_id(); }
+
+  // --- the servers
+  void message(std::size_t server, std::string bytes, mcp::Ticket ticket) override {
+    turn([this, server, bytes = std::move(bytes), ticket](mcp::Actions& out) mutable {
+      if (conversation_) conversation_->from_server(now(), server, std::move(bytes), ticket, out);
+    });
+  }
+  void oversized(std::size_t server, std::string_view head, std::string_view tail, mcp::Ticket ticket) override {
+    turn([this, server, head = std::string(head), tail = std::string(tail), ticket](mcp::Actions& out) {
+      if (conversation_) conversation_->oversized_from_server(now(), server, head, tail, ticket, out);
+    });
+  }
+  void attempt_failed(std::size_t server, mcp::Ticket ticket, mcp::AttemptFailure failure) override {
+    turn([this, server, ticket, failure = std::move(failure)](mcp::Actions& out) {
+      if (conversation_) conversation_->attempt_failed(now(), server, ticket, failure, out);
+    });
+  }
+  void gone(std::size_t server, std::string why) override {
+    turn([this, server, why = std::move(why)](mcp::Actions& out) {
+      if (conversation_) conversation_->server_gone(now(), server, why, out);
+      else gone_early_.emplace(server, why);
+    });
+  }
+  void back(std::size_t server) override {
+    turn([this, server](mcp::Actions& out) {
+      if (conversation_) conversation_->server_back(now(), server, out);
+      else gone_early_.erase(server);
+    });
+  }
+  void drained(std::size_t) override { tell_drained(); }
+  void ended(std::size_t) override {
+    if (++backs_ended_ == backs_.size()) look_whether_over();
+  }
+
+ private:
+  struct Early {
+    mcp::Stream stream = mcp::kAside;
+    std::string message;
+    bool oversized = false;
+    std::string tail;
+    std::optional<mcp::ParameterHeaders> parameters;
+  };
+  using Say = std::function<void(mcp::Actions&)>;
+
+  mcp::Milliseconds now() const { return shared_.clock.monotonic_ns() / 1'000'000; }
+
+  // Something happened: the conversation is told, and what it says is done. What happens while that is being done comes after it.
+  template <class F>
+  void turn(F&& say) {
+    if (is_over_) return;
+    if (is_busy_) {
+      pending_.emplace_back(std::forward<F>(say));
+      return;
+    }
+    const auto kept = shared_from_this();
+    is_busy_ = true;
+    mcp::Actions actions = std::move(spare_);
+    actions.clear();
+    say(actions);
+    carry_out(actions);
+    while (!pending_.empty() && !is_over_) {
+      const Say next = std::move(pending_.front());
+      pending_.pop_front();
+      actions.clear();
+      next(actions);
+      carry_out(actions);
+    }
+    actions.clear();
+    spare_ = std::move(actions);
+    is_busy_ = false;
+    if (is_over_) return;
+    look_at_front();
+    if (is_done_) look_whether_done();
+    if (was_full_) tell_drained();
+  }
+
+  void look_at_front() {
+    if (front_ == nullptr || is_paused_ || !front_->is_full()) return;
+    is_paused_ = true;
+    for (const auto& back : backs_) back->pause();
+  }
+
+  void tell_drained() {
+    if (is_full()) {
+      was_full_ = true;
+      return;
+    }
+    was_full_ = false;
+    if (front_ != nullptr && !is_over_) front_->server_drained();
+  }
+
+  void carry_out(mcp::Actions& actions) {
+    for (mcp::Action& action : actions) {
+      if (is_over_) return;
+      std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+    }
+  }
+
+  // --- what the conversation wants done
+  void carry_out(mcp::ToClient one) {
+    if (front_ != nullptr && !is_ending_) front_->to_client(std::move(one));
+  }
+  void carry_out(mcp::Accepted one) {
+    if (front_ != nullptr && !is_ending_) front_->accepted(one.stream);
+  }
+  void carry_out(mcp::ToServer one) {
+    const std::size_t server = one.server;
+    backs_[server]->send(std::move(one));
+    was_full_ = was_full_ || backs_[server]->is_full();
+  }
+  void carry_out(mcp::Withdraw one) {
+    const std::size_t server = one.server;
+    backs_[server]->withdraw(std::move(one));
+  }
+  void carry_out(mcp::Propose one) {
+    if (at_node_.size() >= kCallsAtNodeMax) {
+      waiting_calls_.push_back(std::move(one));
+      was_full_ = was_full_ || is_full();
+      return;
+    }
+    propose(std::move(one));
+  }
+  void propose(mcp::Propose one) {
+    at_node_.insert(one.call);
+    node_.propose(std::move(one.body), [this, call = one.call](int status, std::string body) {
+      mcp::Verdict verdict = mcp::read_verdict(status, body);
+      if (verdict.kind == mcp::Verdict::Kind::Refused || verdict.kind == mcp::Verdict::Kind::Unreachable)
+        left_node(call);
+      turn([this, call, verdict = std::move(verdict)](mcp::Actions& out) mutable {
+        conversation_->verdict(now(), call, std::move(verdict), out);
+      });
+    });
+  }
+  void carry_out(mcp::Start one) {
+    node_.start(std::move(one.body), [this, call = one.call](int status, std::string body) {
+      mcp::Verdict verdict = mcp::read_started(status, body);
+      if (verdict.kind != mcp::Verdict::Kind::Begun) left_node(call);
+      turn([this, call, verdict = std::move(verdict)](mcp::Actions& out) mutable {
+        conversation_->verdict(now(), call, std::move(verdict), out);
+      });
+    });
+  }
+  void carry_out(mcp::Settle one) {
+    if (!one.awaited)
+      return node_.settle(std::move(one.body), [this, call = one.call](int, std::string) { left_node(call); });
+    node_.settle(std::move(one.body), [this, call = one.call](int status, std::string body) {
+      left_node(call);
+      turn([this, call, status, body = std::move(body)](mcp::Actions& out) {
+        conversation_->settled(now(), call, mcp::read_settled(status, body), out);
+      });
+    });
+  }
+  void carry_out(mcp::Cancel one) {
+    node_.leave_approval(one.call);
+    left_node(one.call);
+  }
+  void carry_out(mcp::AskCallable one) {
+    node_.ask_callable([this, question = one.question](int status, std::string body) {
+      turn([this, question, status, body = std::move(body)](mcp::Actions& out) {
+        conversation_->callable(now(), question, mcp::read_callable(status, body), out);
+      });
+    });
+  }
+  void carry_out(mcp::AwaitApproval one) {
+    node_.await_approval(one.call, std::move(one.approval_id), [this, call = one.call](int status, std::string body) {
+      turn([this, call, status, body = std::move(body)](mcp::Actions& out) {
+        conversation_->decision(now(), call, mcp::read_decision(status, body), out);
+      });
+    });
+  }
+  void carry_out(mcp::LeaveApproval one) { node_.leave_approval(one.call); }
+  void carry_out(mcp::Decide one) { node_.decide(one.approval_id, one.digest, one.approve); }
+  void carry_out(mcp::HandOff one) {
+    node_.hand_off(std::move(one.document), [this, question = one.question](int status, std::string body) {
+      turn([this, question, status, body = std::move(body)](mcp::Actions& out) {
+        conversation_->handed_off(now(), question, handoff_answer(status, body), out);
+      });
+    });
+  }
+  void carry_out(mcp::AskStatus one) {
+    node_.show_session([this, question = one.question](int status, std::string body) {
+      turn([this, question, status, body = std::move(body)](mcp::Actions& out) {
+        conversation_->status(now(), question, status_answer(status, body), out);
+      });
+    });
+  }
+  void carry_out(mcp::Arm one) { timers_.arm(one.timer, one.after); }
+  void carry_out(mcp::Disarm one) { timers_.disarm(one.timer); }
+  void carry_out(mcp::Note one) { shared_.report(one.text); }
+  void carry_out(mcp::End one) { end(std::move(one.why)); }
+
+  void rang(mcp::Timer timer) {
+    turn([this, timer](mcp::Actions& out) {
+      if (conversation_) conversation_->rang(now(), timer, out);
+    });
+  }
+
+  // The node has settled it, or never had it: there is room for another.
+  void left_node(mcp::CallNumber call) {
+    if (at_node_.erase(call) == 0) return;
+    while (!waiting_calls_.empty() && at_node_.size() < kCallsAtNodeMax) {
+      mcp::Propose next = std::move(waiting_calls_.front());
+      waiting_calls_.pop_front();
+      propose(std::move(next));
+    }
+  }
+
+  // --- beginning
+  void opened(int status, std::string body) {
+    if (is_over_ || is_ending_) return;
+    if (status < 200 || status >= 300) {
+      refusal_ = "Baton could not open a governed session, so that nothing goes ahead: " + refusal_text(status, body);
+      shared_.report(refusal_);
+      std::deque<Early> early = std::move(early_);
+      for (const Early& one : early) refuse(one);
+      return;
+    }
+    const Options& options = shared_.options;
+    mcp::Options wanted;
+    wanted.servers.clear();
+    for (const ServerOptions& server : options.servers) wanted.servers.push_back(server.name);
+    wanted.session_id = node_.session_id();
+    wanted.enforces = enforces(body);
+    wanted.user_is_operator = options.user_is_operator;
+    wanted.id_prefix = mint_id("baton-", shared_.random);
+    wanted.seal_key = shared_.seal_key;
+    wanted.version = options.version;
+    wanted.client_bytes_max = options.client_bytes_max;
+    wanted.server_bytes_max = options.server_bytes_max;
+    const std::string prefix = wanted.id_prefix;
+    conversation_.emplace(std::move(wanted));
+    node_.follow(prefix, [this] { turn([this](mcp::Actions& out) { conversation_->session_changed(now(), out); }); });
+    for (const auto& [server, why] : gone_early_)
+      turn([this, server = server, why = why](mcp::Actions& out) {
+        conversation_->server_gone(now(), server, why, out);
+      });
+    gone_early_.clear();
+    std::deque<Early> early = std::move(early_);
+    early_.clear();
+    for (Early& one : early) {
+      if (one.oversized) oversized_from_client(one.stream, one.message, one.tail);
+      else from_client(one.stream, std::move(one.message), std::move(one.parameters));
+    }
+    tell_drained();
+  }
+
+  // What the session is held to: of one that was opened here, what was asked for; of one that was joined, what it says.
+  static bool enforces(std::string_view body) {
+    const auto document = json::parse(body);
+    json::Node session = document ? document->root()["session"] : json::Node();
+    if (session["governed"]) session = session["governed"];
+    return !session["mode"].is_string() || session["mode"].is_text("enforce");
+  }
+
+  void wait_early(Early one) {
+    if (is_ending_) return;
+    if (!refusal_.empty()) return refuse(one);
+    if (early_.size() >= kEarlyMessagesMax) return end("more was said than is kept before the session is open");
+    early_.push_back(std::move(one));
+    was_full_ = was_full_ || is_full();
+  }
+
+  // There is no conversation, and there will be none: requests are told why.
+  void refuse(const Early& one) {
+    if (front_ == nullptr) return;
+    std::string id;
+    bool answers = one.oversized;
+    if (one.oversized) {
+      id = mcp::id_in_ends(one.message, one.tail);
+    } else {
+      const mcp::Message message(one.message, shared_.options.client_bytes_max);
+      id = message.id_text();
+      answers = message.is_request() || message.kind() == mcp::Message::Kind::Broken;
+    }
+    if (!answers) return front_->accepted(one.stream);
+    front_->to_client({one.stream, mcp::error_message(id, mcp::kInternalError, refusal_), true, mcp::kInternalError});
+  }
+
+  // --- ending
+  void look_whether_done() {
+    if (!is_done_ || is_ending_ || is_over_ || !early_.empty()) return;
+    if (!conversation_ ? refusal_.empty() : conversation_->open_requests() != 0) return;
+    client_gone();
+  }
+
+  void end(std::string why) {
+    if (is_ending_) return;
+    is_ending_ = true;
+    why_ = std::move(why);
+    finish_timer_.cancel();
+    node_.hurry();
+    for (const auto& back : backs_) {
+      back->resume();
+      back->end();
+    }
+    end_timer_.expires_after(kEndWait);
+    end_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+      const auto core = weak.lock();
+      if (!core || error || core->is_over_) return;
+      if (!core->node_.is_quiet()) core->shared_.report("the node was not told of all that happened");
+      core->over();
+    });
+    // Settlements first: what is under way when a session is closed may still be settled, but nothing hurries that.
+    if (node_.is_quiet()) return close_session();
+    node_.when_quiet([this] { close_session(); });
+  }
+
+  void close_session() {
+    node_.when_quiet({});
+    if (!node_.is_own()) {
+      is_closed_ = true;
+      boost::asio::post(shared_.context, [weak = weak_from_this()] {
+        if (const auto core = weak.lock()) core->look_whether_over();
+      });
+      return;
+    }
+    node_.close([this](int, std::string) {
+      is_closed_ = true;
+      look_whether_over();
+    });
+  }
+
+  void look_whether_over() {
+    if (is_over_ || !is_ending_ || !is_closed_ || backs_ended_ < backs_.size()) return;
+    over();
+  }
+
+  void over() {
+    is_over_ = true;
+    end_timer_.cancel();
+    const auto kept = shared_from_this();
+    if (Front* front = std::exchange(front_, nullptr); front != nullptr) front->ended(why_);
+  }
+
+  Shared& shared_;
+  Front* front_;  // none: it is gone
+  NodeLink node_;
+  std::optional<mcp::Conversation> conversation_;  // none until the session is open
+  std::vector<std::unique_ptr<Back>> backs_;
+  Timers timers_;
+  std::deque<Early> early_;
+  std::map<std::size_t, std::string> gone_early_;
+  std::string refusal_;
+
+  bool is_busy_ = false;
+  std::deque<Say> pending_;
+  mcp::Actions spare_;
+
+  std::set<mcp::CallNumber> at_node_;
+  std::deque<mcp::Propose> waiting_calls_;
+
+  bool is_paused_ = false, was_full_ = false;
+  bool is_done_ = false, is_ending_ = false, is_closed_ = false, is_over_ = false;
+  std::size_t backs_ended_ = 0;
+  std::string why_;
+  boost::asio::steady_timer end_timer_, finish_timer_;
+};
+
+// --- the outside ------------------------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<Driver> Driver::make(Shared& shared, Front& front) {
+  auto core = std::make_shared<Core>(shared, front);
+  core->begin();
+  return std::shared_ptr<Driver>(new Driver(std::move(core)));
+}
+
+Driver::Driver(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+Driver::~Driver() { core_->detach(); }
+
+void Driver::from_client(mcp::Stream stream, std::string message, std::optional<mcp::ParameterHeaders> parameters) {
+  core_->from_client(stream, std::move(message), std::move(parameters));
+}
+void Driver::oversized_from_client(mcp::Stream stream, std::string_view head, std::string_view tail) {
+  core_->oversized_from_client(stream, head, tail);
+}
+void Driver::stream_gone(mcp::Stream stream) { core_->stream_gone(stream); }
+void Driver::client_gone() { core_->client_gone(); }
+void Driver::client_done() { core_->client_done(); }
+void Driver::front_drained() { core_->front_drained(); }
+bool Driver::is_full() const { return core_->is_full(); }
+const mcp::Revision* Driver::revision() const { return core_->revision(); }
+const std::string& Driver::session_id() const { return core_->session_id(); }
+
+}  // namespace baton::proxy

@@ -1,0 +1,839 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`baton mcp` between a scripted client and a scripted server (mcp/fixture_server.py), with a real node and a real pack.
+
+    mcp_proxy_test.py PATH/TO/baton [STORY...]
+
+Each story has a workspace and a node of its own; at its end the ledger is verified and rebuilt. Prints one line a story; exits 1 when
+one failed.
+"""
+
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+from node_harness import Workspace
+
+HERE = Path(__file__).resolve().parent
+FIXTURE = str(HERE / "mcp" / "fixture_server.py")
+WAIT = 60
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+# Tools and what their contracts say beyond the defaults; `secret` has none.
+CONTRACTS = {
+    "echo": {}, "echo_json": {}, "slow": {"timeouts": {"total_ms": 4000}}, "crash": {}, "big": {}, "garbage": {}, "environment": {},
+    "redefine": {}, "fail": {}, "ask": {}, "heard": {},
+    "pay": {"side_effect": "financial", "gate": "allow",
+            "argument_value_invariants": [{"path": "$.amount", "lte": 100}],
+            "checkpoint": {"when": [{"path": "$.amount", "gte": 10}], "timeout_seconds": 600}},
+    "finish": {"side_effect": "write", "gate": "allow", "transitions": {"valid_in_phases": ["intake"], "advances_to": "done"}},
+    "close_case": {"side_effect": "write", "gate": "allow", "transitions": {"valid_in_phases": ["done"]}},
+    "unseen": {"transitions": {"valid_in_phases": ["done"]}},
+    "check": {"assertions": {"input_invariants": [], "output_invariants": [{"path": "$.good", "equals": True}]}},
+}
+SESSION = {
+    "schema_version": "1.0", "agent": "fixture-agent",
+    "phases": [{"name": "intake", "initial": True}, {"name": "done", "terminal": True}],
+    "transitions": {"intake": ["done"]},
+    "session_limits": {"max_tool_calls": 100000, "max_steps": 100000},
+}
+
+
+class Wrong(Exception):
+    pass
+
+
+def need(condition, what):
+    if not condition:
+        raise Wrong(str(what)[:4000])
+
+
+def eventually(what, check, seconds=WAIT):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        found = check()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise Wrong("never happened: " + what)
+
+
+def write_pack(folder, **changed):
+    folder.mkdir()
+    (folder / "session.yaml").write_text(json.dumps(SESSION))
+    for tool, more in CONTRACTS.items():
+        contract = {"tool": tool, "side_effect": "read", "evidence_class": "unverifiable", "commit_requirement": "acknowledged",
+                    "timeouts": {"total_ms": 60000}, "retries": {"max_attempts": 1, "retry_on": []},
+                    "rate_limits": {"on_429": {"respect_retry_after": True, "max_sleep_seconds": 5}},
+                    "assertions": {"input_invariants": [], "output_invariants": []}, "allowed_errors": [], "golden_cases": []}
+        contract.update(more)
+        contract.update(changed.get(tool, {}))
+        (folder / (tool + ".yaml")).write_text(json.dumps(contract))
+
+
+class Client:
+    """A proxy and the client's end of it."""
+
+    def __init__(self, place, *arguments, server=None, environment=None):
+        self.place = place
+        self.errors = open(os.path.join(place.folder, f"proxy-{len(place.clients)}.err"), "w+b")
+        command = [place.baton, "mcp", "--node", "unix:" + place.node.socket_path, "--env", "FIXTURE_LOG", *arguments]
+        if "--upstream" not in arguments and "--config" not in arguments:
+            command += ["--", *(server or [sys.executable, FIXTURE])]
+        more = {"FIXTURE_LOG": place.log, **(environment or {})}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+                                        env={**place.environment(), **more}, cwd=place.folder)
+        self.heard = queue.Queue()
+        self.reads = threading.Event()
+        self.reads.set()
+        self.answers, self.others = {}, []
+        self.next_id = 0
+        self.modern = False
+        place.clients.append(self)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.reads.wait()
+            self.heard.put(line)
+        self.heard.put(None)
+
+    def stderr(self):
+        self.errors.flush()
+        return Path(self.errors.name).read_text(errors="replace")
+
+    def write(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def say(self, message):
+        self.write(json.dumps(message).encode() + b"\n")
+
+    def hear(self, timeout=WAIT):
+        """The next message that is no answer to an open request is kept in `others`."""
+        try:
+            line = self.heard.get(timeout=timeout)
+        except queue.Empty:
+            raise Wrong("nothing came from the proxy; its stderr: " + self.stderr()[-2000:])
+        if line is None:
+            raise Wrong("the proxy closed its output; its stderr: " + self.stderr()[-2000:])
+        message = json.loads(line)
+        if "method" in message:
+            self.others.append(message)
+        else:
+            need(message.get("id") not in self.answers, f"answered twice: {line[:300]!r}")
+            self.answers[message.get("id")] = message
+        return message
+
+    def ask(self, method, params=None, meta=None):
+        self.next_id += 1
+        params = dict(params or {})
+        if self.modern:
+            params["_meta"] = {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"},
+                               META + "clientCapabilities": self.capabilities, **(meta or {})}
+        elif meta:
+            params["_meta"] = meta
+        self.say({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params})
+        return self.next_id
+
+    def wait(self, number, timeout=WAIT):
+        until = time.monotonic() + timeout
+        while number not in self.answers:
+            self.hear(max(0.01, until - time.monotonic()))
+        return self.answers[number]
+
+    def request(self, method, params=None, timeout=WAIT):
+        return self.wait(self.ask(method, params), timeout)
+
+    def begin(self, version="2025-11-25", capabilities=None):
+        answer = self.request("initialize", {"protocolVersion": version, "capabilities": capabilities or {},
+                                             "clientInfo": {"name": "test", "version": "1"}})
+        need("result" in answer, answer)
+        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return answer["result"]
+
+    def begin_modern(self, capabilities=None):
+        self.modern, self.capabilities = True, capabilities or {}
+        answer = self.request("server/discover")
+        need("result" in answer, answer)
+        return answer["result"]
+
+    def tools(self):
+        names, cursor = [], None
+        while True:
+            result = self.request("tools/list", {"cursor": cursor} if cursor else {})["result"]
+            names += [one["name"] for one in result["tools"]]
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                return names
+
+    def call(self, tool, arguments=None, timeout=WAIT):
+        return self.request("tools/call", {"name": tool, "arguments": arguments or {}}, timeout)
+
+    def start_call(self, tool, arguments=None, meta=None):
+        return self.ask("tools/call", {"name": tool, "arguments": arguments or {}}, meta)
+
+    def text(self, tool, arguments=None):
+        return text_of(self.call(tool, arguments))
+
+    def end(self):
+        """Closes its input, as clients do; the status."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        status = self.process.wait(WAIT)
+        return status
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(WAIT)
+
+
+def text_of(answer):
+    need("result" in answer and not answer["result"].get("isError"), answer)
+    return answer["result"]["content"][0]["text"]
+
+
+def denied(answer, rule):
+    """The text of a refusal, in the one shape that every client shows."""
+    result = answer.get("result") or {}
+    need(result.get("isError") is True, answer)
+    need("structuredContent" not in result, answer)
+    need(len(result["content"]) == 1 and result["content"][0]["type"] == "text", answer)
+    text = result["content"][0]["text"]
+    need(text.startswith(f"Denied by {rule}: "), text)
+    need(result["_meta"]["dev.baton/decision"]["rule"] == rule, result["_meta"])
+    return text
+
+
+class Place(Workspace):
+    """A workspace with a node, and the pack of the fixture's tools active for the role `agent`."""
+
+    def __init__(self, baton, config="", **changed):
+        super().__init__(baton, config="exit_protocol: true\n" + config)
+        self.clients, self.children = [], []
+        self.log = os.path.join(self.folder, "calls.log")
+        self.token = self.init()
+        self.node = self.serve()
+        write_pack(Path(self.folder) / "pack", **changed)
+        self.run("contract", "activate", os.path.join(self.folder, "pack"), "--role", "agent", "--node", "unix:" + self.node.socket_path)
+
+    def __exit__(self, *rest):
+        for client in self.clients:
+            client.kill()
+            client.errors.close()
+        for child in self.children:
+            child.kill()
+            child.wait(WAIT)
+        super().__exit__(*rest)
+
+    def client(self, *arguments, **more):
+        return Client(self, *arguments, **more)
+
+    def done(self):
+        """Tools that the server carried out."""
+        try:
+            with open(self.log) as file:
+                return [json.loads(line)[0] for line in file]
+        except FileNotFoundError:
+            return []
+
+    def sessions(self):
+        return self.node.request("GET", "/v1/sessions", token=self.token).json["sessions"]
+
+    def session(self):
+        """The only one."""
+        all_of_them = self.sessions()
+        need(len(all_of_them) == 1, all_of_them)
+        return self.node.request("GET", "/v1/sessions/" + all_of_them[0]["id"], token=self.token).json["session"]["governed"]
+
+    def open_calls(self):
+        return self.session()["open_calls"]
+
+    def approval(self):
+        found = self.node.request("GET", "/v1/approvals?state=pending", token=self.token).json["approvals"]
+        return found[0] if found else None
+
+    def decide(self, approval, decision):
+        answer = self.node.request("POST", f"/v1/approvals/{approval['id']}/decide",
+                                   {"decision": decision, "digest": approval["digest"]}, token=self.token)
+        need(answer.status == 200, answer)
+
+
+# --- stories ----------------------------------------------------------------------------------------------------------------------------
+
+
+def allowed_and_denied(place):
+    client = place.client()
+    result = client.begin()
+    need(result["capabilities"]["tools"]["listChanged"] is True and result["serverInfo"]["name"] == "fixture", result)
+    need(client.text("echo", {"text": "grüße"}) == "grüße", "the text again")
+    answer = client.call("echo_json", {"value": 7})
+    need(answer["result"]["structuredContent"] == {"value": 7}, answer)
+    text = denied(client.call("pay", {"amount": 500}), "argument_value_invalid")
+    need("amount" in text, text)
+    client.tools()
+    # What is not callable now, and what has no contract, is what does not exist.
+    for name in ("close_case", "secret", "no_such_tool"):
+        answer = client.call(name)
+        need(answer.get("error", {}).get("code") == -32602 and answer["error"]["message"] == f"Unknown tool: {name}", answer)
+    need(place.done() == ["echo", "echo_json"], place.done())
+    need(client.end() == 0, client.stderr())
+    need(place.session()["standing"] == "closed", place.session())
+    need(place.open_calls() == [], place.open_calls())
+
+
+def modern_era(place):
+    client = place.client()
+    result = client.begin_modern()
+    need(result["supportedVersions"] == [MODERN] and result["resultType"] == "complete", result)
+    listed = client.request("tools/list")["result"]
+    need(listed["cacheScope"] == "private" and listed["ttlMs"] == 0 and listed["resultType"] == "complete", listed)
+    client.tools()
+    answer = client.call("echo", {"text": "hello"})
+    need(text_of(answer) == "hello" and answer["result"]["resultType"] == "complete", answer)
+    answer = client.call("pay", {"amount": 500})
+    denied(answer, "argument_value_invalid")
+    need(answer["result"]["resultType"] == "complete", answer)
+    need(client.end() == 0, client.stderr())
+
+
+def narrowed_by_phase(place):
+    client = place.client()
+    client.begin()
+    before = client.tools()
+    for name in ("echo", "finish", "baton_status", "baton_handoff"):
+        need(name in before, before)
+    for name in ("close_case", "unseen", "secret"):
+        need(name not in before, before)
+    client.text("finish")
+    eventually("the client is told that the list changed",
+               lambda: client.request("ping") and [one for one in client.others if one["method"] == "notifications/tools/list_changed"])
+    after = client.tools()
+    need("close_case" in after and "unseen" in after and "finish" not in after, after)
+    client.text("close_case")
+    denied_answer = client.call("finish")
+    need("error" in denied_answer or denied_answer["result"].get("isError"), denied_answer)
+    need(client.end() == 0, client.stderr())
+
+
+def checkpoint_approved(place):
+    client = place.client()
+    client.begin()
+    number = client.start_call("pay", {"amount": 50}, meta={"progressToken": "tell me"})
+    approval = eventually("somebody is asked", place.approval)
+    need(place.done() == [], "nothing goes ahead before")
+    eventually("progress keeps the client alive", lambda: client.hear() and
+               [one for one in client.others if one["method"] == "notifications/progress" and one["params"]["progressToken"] == "tell me"])
+    place.decide(approval, "approve")
+    need(json.loads(text_of(client.wait(number))) == {"done": "pay"}, client.answers)
+    need(place.done() == ["pay"], place.done())
+    need(client.end() == 0, client.stderr())
+
+
+def checkpoint_denied(place):
+    client = place.client()
+    client.begin()
+    number = client.start_call("pay", {"amount": 50})
+    place.decide(eventually("somebody is asked", place.approval), "deny")
+    denied(client.wait(number), "checkpoint_denied")
+    need(place.done() == [], place.done())
+    need(client.text("echo", {"text": "on"}) == "on", "the session goes on")
+    need(client.end() == 0, client.stderr())
+
+
+def checkpoint_as_round_trip(place):
+    client = place.client()
+    client.begin_modern({"elicitation": {}})
+    answer = client.call("pay", {"amount": 50})["result"]
+    need(answer["resultType"] == "input_required" and len(answer["inputRequests"]) == 1, answer)
+    key = next(iter(answer["inputRequests"]))
+    need(answer["inputRequests"][key]["method"] == "elicitation/create", answer)
+    approval = eventually("somebody is asked", place.approval)
+    # The client's own yes decides nothing: still asked, or still waiting when the operator says no.
+    place.decide(approval, "approve")
+    retry = client.request("tools/call", {"name": "pay", "arguments": {"amount": 50}, "requestState": answer["requestState"],
+                                          "inputResponses": {key: {"action": "accept", "content": {}}}})
+    need(json.loads(text_of(retry)) == {"done": "pay"}, retry)
+    # The same state is good once, and for these arguments alone.
+    again = client.request("tools/call", {"name": "pay", "arguments": {"amount": 60}, "requestState": answer["requestState"],
+                                          "inputResponses": {key: {"action": "accept", "content": {}}}})
+    need("error" in again or again["result"].get("isError"), again)
+    need(place.done() == ["pay"], place.done())
+    need(client.end() == 0, client.stderr())
+
+
+def output_blocked(place):
+    client = place.client()
+    client.begin()
+    need(client.call("check", {"good": True})["result"]["structuredContent"]["good"] is True, "a good one passes")
+    answer = client.call("check", {"good": False})
+    denied(answer, "output_assertion_failed")
+    need("the output itself" not in json.dumps(answer), answer)
+    need(client.end() == 0, client.stderr())
+
+
+def definition_changed(place):
+    client = place.client()
+    client.begin()
+    client.tools()
+    need(client.text("echo", {"text": "before"}) == "before", "as it was pinned")
+    client.text("redefine", {"tool": "echo"})
+    eventually("the change is passed on", lambda: client.request("ping") and client.others)
+    client.tools()
+    text = denied(client.call("echo", {"text": "after"}), "tool_definition_changed")
+    need("description" in text, text)
+    need(place.done() == ["echo", "redefine"], place.done())
+    need(client.text("echo_json", {"value": 1}), "others go on")
+    need(client.end() == 0, client.stderr())
+
+
+def timeout_is_unknown(place):
+    client = place.client()
+    client.begin()
+    answer = client.call("slow", {"ms": 20000})
+    need(answer["result"]["isError"] is True, answer)
+    need("call_timed_out" in json.dumps(answer), answer)
+    eventually("the server is told", lambda: "notifications/cancelled" in json.loads(client.text("heard")))
+    need(client.end() == 0, client.stderr())
+
+
+def server_dies(place):
+    client = place.client()
+    client.begin()
+    client.tools()
+    answer = client.call("crash")
+    need("error" in answer, answer)
+    need("ended" in answer["error"]["message"] or "gone" in answer["error"]["message"], answer)
+    # Started again, told again, and usable.
+    def works():
+        said = client.call("echo", {"text": "again"})
+        return "result" in said and not said["result"].get("isError")
+    eventually("it is started again", works)
+    need("it is started again" in client.stderr(), client.stderr())
+    need(client.end() == 0, client.stderr())
+
+
+def server_dies_too_often(place):
+    client = place.client()
+    client.begin()
+    for _ in range(4):
+        eventually("it runs", lambda: not client.call("echo", {"text": "x"}).get("result", {"isError": True}).get("isError"))
+        answer = client.call("crash")
+        need("error" in answer, answer)
+    eventually("it stays away", lambda: "stays away" in client.stderr())
+    answer = client.call("echo", {"text": "x"})
+    need("error" in answer or answer["result"]["isError"], answer)
+    need(client.end() == 0, client.stderr())
+
+
+def proxy_killed(place):
+    client = place.client()
+    client.begin()
+    client.start_call("slow", {"ms": 3000})
+    eventually("it is under way", lambda: "slow" in place.done())
+    child = children_of(client.process.pid)
+    need(len(child) == 1, child)
+    client.kill()
+    eventually("the server is gone too", lambda: not alive(child[0]))
+    calls = place.open_calls()
+    need(len(calls) == 1 and calls[0]["state"] == "executing", calls)
+
+
+def proxy_told_to_end(place):
+    client = place.client()
+    client.begin()
+    client.start_call("slow", {"ms": 3000})
+    eventually("it is under way", lambda: "slow" in place.done())
+    child = children_of(client.process.pid)
+    client.process.send_signal(signal.SIGTERM)
+    need(client.process.wait(WAIT) == 0, client.stderr())
+    need(not alive(child[0]), "the server is gone too")
+    session = place.session()
+    need(session["standing"] == "closed", session)
+    need([one["state"] for one in session["open_calls"]] in ([], ["unknown"]), session["open_calls"])
+
+
+def node_killed(place):
+    client = place.client()
+    client.begin()
+    need(client.text("echo", {"text": "1"}) == "1", "it works")
+    client.tools()
+    place.node.kill()
+    denied(client.call("echo", {"text": "2"}), "node_unreachable")
+    need(place.done() == ["echo"], place.done())
+    # Whatever needs no decision still passes.
+    need("result" in client.request("ping"), "ping")
+    place.node = place.serve()
+    eventually("it goes on with the next node", lambda: not client.call("echo", {"text": "3"})["result"].get("isError"))
+    need(client.end() == 0, client.stderr())
+
+
+def garbage_both_ways(place):
+    client = place.client()
+    client.begin()
+    need(client.text("garbage") == "after the garbage", "garbage of the server is dropped")
+    client.write(b"this is no message\n")
+    eventually("garbage of the client is told", lambda: client.hear().get("error", {}).get("code") == -32700)
+    del client.answers[None]
+    client.write(b"\n\r\n[]\n")
+    eventually("an empty batch is none", lambda: client.hear().get("error", {}).get("code") == -32600)
+    del client.answers[None]
+    client.write(b'{"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"name":"echo","arguments":{"text":"'
+                 + b"x" * (5 << 20) + b'"}}}\n')
+    need(client.wait("long")["error"]["code"] == -32600, client.answers)
+    need(client.text("echo", {"text": "still here"}) == "still here", "and it goes on")
+    need(client.end() == 0, client.stderr())
+
+
+def bytes_pass_unharmed(place):
+    client = place.client()
+    client.begin()
+    odd = b'{ "params" : {"b":1.50,"a":1e2,"\\u0061b":"\\u00fc","_meta":{"x/y":[ ]}},"method":"x/unknown" , "jsonrpc":"2.0","id":"odd-1" , "extra":null}'
+    client.write(odd + b"\n")
+    again = client.wait("odd-1")["result"]["again"]
+    need(again == json.loads(odd), again)
+    # To the byte: a server that notes what it read.
+    note = os.path.join(place.folder, "read.bin")
+    script = "import sys\nf=open(%r,'wb')\nfor l in sys.stdin.buffer:\n  f.write(l); f.flush()\n" % note
+    raw = place.client(server=[sys.executable, "-c", script])
+    raw.write(odd + b"\n")
+    raw.write(b'{"jsonrpc":"2.0","method":"notifications/x",  "params":{"z":0.10}}\n')
+    eventually("both are there", lambda: os.path.exists(note) and Path(note).read_bytes().count(b"\n") == 2)
+    need(Path(note).read_bytes() == odd + b'\n{"jsonrpc":"2.0","method":"notifications/x",  "params":{"z":0.10}}\n', Path(note).read_bytes())
+    raw.kill()
+    need(client.end() == 0, client.stderr())
+
+
+def large_results(place):
+    client = place.client()
+    client.begin()
+    need(len(client.text("big", {"bytes": 3 << 20})) == 3 << 20, "3 MiB pass")
+    answer = client.call("big", {"bytes": 100 << 20}, timeout=180)
+    need("error" in answer or answer["result"].get("isError"), str(answer)[:300])
+    need(client.text("echo", {"text": "on"}) == "on", "it goes on")
+    most = memory_most(client.process.pid)
+    need(most < 300 << 10, f"the proxy took {most} KiB")
+    need(client.end() == 0, client.stderr())
+
+
+def larger_than_the_node_takes(place):
+    """An output that cannot be judged is not handed on, and what became of the call is unknown."""
+    client = place.client()
+    client.begin()
+    denied(client.call("big", {"bytes": 3 << 20}), "HTTP_BODY_TOO_LARGE")
+    eventually("it is unknown", lambda: [one["state"] for one in place.open_calls()] == ["unknown"])
+    need(client.end() == 0, client.stderr())
+
+
+def pipe_filled(place):
+    """The client does not read while thousands of answers come; none is lost, and memory is bounded."""
+    client = place.client()
+    client.begin()
+    client.reads.clear()
+    first = client.next_id + 1
+    for _ in range(400):
+        client.start_call("big", {"bytes": 200_000})
+    eventually("the server has been asked for many", lambda: len(place.done()) > 20)
+    time.sleep(1)
+    most = memory_most(client.process.pid)
+    client.reads.set()
+    for number in range(first, client.next_id + 1):
+        need(len(text_of(client.wait(number, 180))) == 200_000, "each is answered")
+    need(most < 400 << 10, f"the proxy took {most} KiB")
+    need(client.end() == 0, client.stderr())
+
+
+def a_thousand_at_once(place):
+    client = place.client()
+    client.begin()
+    first = client.next_id + 1
+    for at in range(1000):
+        client.start_call("slow" if at % 10 == 0 else "echo", {"ms": 300, "text": str(at)})
+    for at in range(1000):
+        need(text_of(client.wait(first + at, 180)) == str(at), "each has its own answer")
+    need(len(place.done()) == 1000, len(place.done()))
+    eventually("all are settled", lambda: place.open_calls() == [])
+    need(client.end() == 0, client.stderr())
+
+
+def own_tools(place):
+    client = place.client()
+    client.begin()
+    text = client.text("baton_status")
+    status = json.loads(text.splitlines()[-1])
+    need(status["phase"] == "intake" and "echo" in status["callable"] and "close_case" not in status["callable"], text)
+    need(status["left"]["tool_calls"] == 100000, text)
+    answer = client.call("baton_handoff", {"document": "no document at all"})
+    need(answer["result"]["isError"] is True, answer)
+    need(client.end() == 0, client.stderr())
+
+
+def handed_over(place):
+    place.node.request("POST", "/v1/work", {"id": "web-1", "title": "a page", "phase": "IMPLEMENTATION"}, token=place.token)
+    client = place.client("--work", "web-1")
+    client.begin()
+    need(client.text("echo", {"text": "at work"}) == "at work", "calls go on the item's session")
+    client.text("finish")
+    document = {"protocol": "apm2_agent_exit", "version": "1.0.0", "phase_completed": "IMPLEMENTATION", "exit_reason": "completed",
+                "pr_url": "https://example.org/pull/7", "evidence_bundle_ref": "evidence/7"}
+    answer = client.call("baton_handoff", {"document": document})
+    text = text_of(answer)
+    need("Handed over" in text and "Receipt" in text, text)
+    need(client.end() == 0, client.stderr())
+    work = place.node.request("GET", "/v1/work/web-1", token=place.token).json["work"]
+    need(work["phase"] != "IMPLEMENTATION" and "lease" not in work, work)
+
+
+def work_given_back(place):
+    place.node.request("POST", "/v1/work", {"id": "web-2", "title": "a page", "phase": "IMPLEMENTATION"}, token=place.token)
+    client = place.client("--work", "web-2")
+    client.begin()
+    need(place.node.request("GET", "/v1/work/web-2", token=place.token).json["work"]["state"] == "held", "claimed")
+    need(client.end() == 0, client.stderr())
+    need(place.node.request("GET", "/v1/work/web-2", token=place.token).json["work"]["state"] == "waiting", "given back")
+
+
+def joined_session(place):
+    opened = place.node.request("POST", "/v1/sessions", {"role": "agent"}).json["session"]
+    client = place.client(environment={"BATON_SESSION_TOKEN": opened["token"]})
+    client.begin()
+    need(client.text("echo", {"text": "joined"}) == "joined", "it works")
+    need(len(place.sessions()) == 1, place.sessions())
+    need(client.end() == 0, client.stderr())
+    need(place.session()["standing"] == "open", "whoever opened it closes it")
+    killed = place.node.request("POST", f"/v1/sessions/{opened['id']}/kill", {"reason": "enough"}, token=place.token)
+    need(killed.status == 200, killed)
+    client = place.client("--session", opened["id"], environment={"BATON_SESSION_TOKEN": opened["token"]})
+    client.begin()
+    need("echo" not in client.tools(), "nothing is callable in it")
+    answer = client.call("echo", {"text": "x"})
+    need("error" in answer or answer["result"]["isError"], answer)
+    need(place.done() == ["echo"], place.done())
+    need(client.end() == 0, client.stderr())
+
+
+def environment_is_chosen(place):
+    client = place.client("--env", "GIVEN=yes", "--env", "NAMED",
+                          environment={"NAMED": "ours", "AWS_SECRET_ACCESS_KEY": "hidden", "BATON_TOKEN": "", "LC_ALL": "C.UTF-8"})
+    client.begin()
+    seen = json.loads(client.text("environment"))
+    need(seen.get("GIVEN") == "yes" and seen.get("NAMED") == "ours" and seen.get("LC_ALL") == "C.UTF-8" and "PATH" in seen, sorted(seen))
+    for name in seen:
+        need(name in ("PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "TZ", "GIVEN", "NAMED", "FIXTURE_LOG") or name.startswith("LC_"), name)
+    need(": the fixture server has begun" in client.stderr(), "the server's stderr is ours, with its name")
+    need(client.end() == 0, client.stderr())
+
+
+def server_asks_the_client(place):
+    client = place.client()
+    client.begin(capabilities={"roots": {}})
+    number = client.start_call("ask")
+    eventually("the request is passed on", lambda: [one for one in client.others if one["method"] == "roots/list"] or client.hear() and None)
+    asked = next(one for one in client.others if one["method"] == "roots/list")
+    client.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": "file:///srv"}]}})
+    need(json.loads(text_of(client.wait(number))) == {"roots": [{"uri": "file:///srv"}]}, client.answers)
+    need(client.end() == 0, client.stderr())
+
+
+def errors_of_the_server(place):
+    client = place.client()
+    client.begin()
+    answer = client.call("fail", {"code": -32050})
+    need(answer["error"]["code"] == -32050 and answer["error"]["message"] == "it failed", answer)
+    answer = client.call("fail")
+    need(answer["result"]["isError"] is True and answer["result"]["content"][0]["text"] == "it failed", answer)
+    eventually("both are settled", lambda: place.open_calls() == [])
+    need(client.end() == 0, client.stderr())
+
+
+def several_servers(place):
+    config = os.path.join(place.folder, "servers.json")
+    with open(config, "w") as file:
+        json.dump({"mcpServers": {name: {"command": sys.executable, "args": [FIXTURE], "env": {"FIXTURE_LOG": place.log}}
+                                  for name in ("one", "two")}}, file)
+    client = place.client("--config", config)
+    client.begin()
+    names = client.tools()
+    need(all("__" in name or name.startswith("baton_") for name in names), names)
+    need(client.end() == 0, client.stderr())
+
+
+def could_not_begin(place):
+    """Without a pack there is no session, and the command says so; without a server the client is told."""
+    done = subprocess.run([place.baton, "mcp", "--node", "unix:" + place.node.socket_path, "--pack", "no-such-pack", "--", sys.executable, FIXTURE],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, env=place.environment(), timeout=WAIT)
+    need(done.returncode == 1 and "no pack `no-such-pack` is active" in done.stderr, done)
+    client = place.client(server=[os.path.join(place.folder, "no-such-program")])
+    answer = client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+    need("error" in answer, answer)
+    need("could not be started" in client.stderr(), client.stderr())
+    need(client.end() == 0, client.stderr())
+
+
+def pack_from_a_server(place):
+    folder = os.path.join(place.folder, "new-pack")
+    done = place.run("contract", "new", folder, "--from-mcp", "--", sys.executable, FIXTURE)
+    need("echo.yaml" in done and "heard.yaml" in done, done)
+    checked = place.run("contract", "check", folder, status=None)
+    need(checked.returncode == 0, checked)
+
+
+# --- over HTTP ---------------------------------------------------------------------------------------------------------------------------
+
+
+def over_http(place):
+    port_file = os.path.join(place.folder, "port")
+    place.children.append(subprocess.Popen([sys.executable, FIXTURE, "--http", port_file], env={**place.environment(), "FIXTURE_LOG": place.log}))
+    port = eventually("it listens", lambda: os.path.exists(port_file) and Path(port_file).read_text())
+    return f"http://127.0.0.1:{port}/mcp"
+
+
+def http_legacy(place):
+    url = over_http(place)
+    client = place.client("--upstream", url, "--upstream-header", "X-Key=given")
+    client.begin()
+    need("echo" in client.tools(), "it has tools")
+    need(client.text("echo", {"text": "over http"}) == "over http", "JSON answers")
+    need(client.text("slow", {"ms": 200, "text": "streamed"}) == "streamed", "answers as a stream")
+    need(client.text("slow", {"ms": 700, "text": "break"}) == "break", "a stream that broke off is taken up again")
+    client.text("redefine", {"tool": "heard"})
+    eventually("what belongs to no request comes by the other stream", lambda: client.request("ping") and
+               [one for one in client.others if one["method"] == "notifications/tools/list_changed"])
+    denied(client.call("pay", {"amount": 500}), "argument_value_invalid")
+    requests = client.request("x/requests")["result"]["requests"]
+    posts = [headers for method, headers in requests if method == "POST"]
+    need(all(headers.get("X-Key") == "given" for headers in posts), posts)
+    need(all("Authorization" not in headers and "Baton-Session" not in headers for _, headers in requests), "nothing of ours")
+    need(all(headers.get("Mcp-Session-Id") == "session-1" for headers in posts[1:]), posts)
+    need(posts[2].get("MCP-Protocol-Version") == "2025-11-25", posts[2])
+    # A server that forgot the session is told anew what it was told at the beginning.
+    client.request("x/forget")
+    client.call("echo", {"text": "lost"})
+    eventually("it begins anew", lambda: "result" in client.call("echo", {"text": "again"}))
+    need(client.end() == 0, client.stderr())
+
+
+def http_modern(place):
+    url = over_http(place)
+    client = place.client("--upstream", url)
+    client.begin_modern()
+    need("echo" in client.tools(), "it has tools")
+    need(client.text("echo", {"text": "over http"}) == "over http", "it works")
+    requests = client.request("x/requests")["result"]["requests"]
+    call = [headers for _, headers in requests if headers.get("Mcp-Method") == "tools/call"][0]
+    need(call["Mcp-Name"] == "echo" and call["MCP-Protocol-Version"] == MODERN and "Mcp-Session-Id" not in call, call)
+    need(client.end() == 0, client.stderr())
+
+
+def http_busy(place):
+    url = over_http(place)
+    client = place.client("--upstream", url)
+    client.begin()
+    began = time.monotonic()
+    need(client.text("echo", {"text": "busy"}) == "busy", "it is tried again")
+    need(time.monotonic() - began >= 1, "after the time it asked for")
+    need(client.end() == 0, client.stderr())
+
+
+def http_nobody(place):
+    client = place.client("--upstream", "http://127.0.0.1:9/mcp")
+    answer = client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+    need("error" in answer, answer)
+    need(client.end() == 0, client.stderr())
+
+
+# --- processes ---------------------------------------------------------------------------------------------------------------------------
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(one) for one in file.read().split()]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def memory_most(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1))
+
+
+FAST = {"config": "fast_lane: {reads: true}\n"}
+STORIES = {
+    "allowed_and_denied": (allowed_and_denied, {}),
+    "allowed_and_denied_by_the_fast_lane": (allowed_and_denied, FAST),
+    "modern_era": (modern_era, {}),
+    "narrowed_by_phase": (narrowed_by_phase, {}),
+    "checkpoint_approved": (checkpoint_approved, {}),
+    "checkpoint_denied": (checkpoint_denied, {}),
+    "checkpoint_as_round_trip": (checkpoint_as_round_trip, {}),
+    "output_blocked": (output_blocked, {}),
+    "definition_changed": (definition_changed, {}),
+    "timeout_is_unknown": (timeout_is_unknown, {}),
+    "server_dies": (server_dies, {}),
+    "server_dies_too_often": (server_dies_too_often, {}),
+    "proxy_killed": (proxy_killed, {}),
+    "proxy_told_to_end": (proxy_told_to_end, {}),
+    "node_killed": (node_killed, {}),
+    "garbage_both_ways": (garbage_both_ways, {}),
+    "bytes_pass_unharmed": (bytes_pass_unharmed, {}),
+    "large_results": (large_results, {"config": "limits: {body_bytes: 8388608}\n"}),
+    "larger_than_the_node_takes": (larger_than_the_node_takes, {}),
+    "pipe_filled": (pipe_filled, {}),
+    "a_thousand_at_once": (a_thousand_at_once, {}),
+    "a_thousand_by_the_fast_lane": (a_thousand_at_once, FAST),
+    "own_tools": (own_tools, {}),
+    "handed_over": (handed_over, {}),
+    "work_given_back": (work_given_back, {}),
+    "joined_session": (joined_session, {}),
+    "environment_is_chosen": (environment_is_chosen, {}),
+    "server_asks_the_client": (server_asks_the_client, {}),
+    "errors_of_the_server": (errors_of_the_server, {}),
+    "several_servers": (several_servers, {}),
+    "could_not_begin": (could_not_begin, {}),
+    "pack_from_a_server": (pack_from_a_server, {}),
+    "http_legacy": (http_legacy, {}),
+    "http_modern": (http_modern, {}),
+    "http_busy": (http_busy, {"echo": {"retries": {"max_attempts": 3, "retry_on": []}}}),
+    "http_nobody": (http_nobody, {}),
+}
+
+
+def main():
+    baton, chosen = sys.argv[1], sys.argv[2:] or list(STORIES)
+    failed = 0
+    for name in chosen:
+        story, how = STORIES[name]
+        began = time.monotonic()
+        try:
+            with Place(baton, **how) as place:
+                story(place)
+                for client in place.clients:
+                    client.kill()
+                for node in place.nodes:
+                    node.stop()
+                place.verify()
+            print(f"ok    {name} ({time.monotonic() - began:.1f} s)", flush=True)
+        except Exception as error:
+            failed += 1
+            print(f"WRONG {name}: {error if isinstance(error, Wrong) else traceback.format_exc()}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
