@@ -30,7 +30,7 @@ std::set<std::string> words_in(const std::filesystem::path& folder, const std::s
 }
 
 TEST(catalogue, every_code_has_a_case) {
-  std::set<std::string> words = words_in(BATON_TESTS_DIR, {".jsonl", ".cc", ".py", ".yaml"});
+  std::set<std::string> words = words_in(BATON_TESTS_DIR, {".json", ".jsonl", ".cc", ".py", ".yaml"});
   words.merge(words_in(std::string(BATON_SOURCE_DIR) + "/cases", {".case"}));
   for (const CodeInfo& row : catalogue()) {
     const std::string name(row.name);

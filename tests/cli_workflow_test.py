@@ -364,6 +364,60 @@ def whoever_holds_a_work_item_may_join(place):
     need(place.run("work", "show", "W-1", "--format", "json").json()["work"]["phase"] == "BLOCKED", "its item waits for somebody")
 
 
+def documents_are_handoffs_too(place):
+    """An orchestrator offers by a packet, a worker acknowledges it and ends with a block."""
+    place.init()
+    activate(place)
+    train = Train(place, "release-train")
+    tokens = {name: place.run("token", "create", "--actor", name, "--name", "agt_" + name, "--format", "json").json()["token"]
+              for name in ("conductor", "worker", "stranger")}
+    parts = json.loads((EXAMPLE.parent.parent / "uaix/handoff.json").read_text())
+    for member in ("integrity", "message_id", "profile"):
+        del parts[member]
+    del parts["delivery"]["expires_at"], parts["delivery"]["idempotency_key"], parts["provenance"]["issued_at"]
+    parts["source"]["id"] = parts["provenance"]["agent_id"] = "agt_conductor"
+    parts["target"]["id"] = parts["body"]["target_agent_id"] = "agt_worker"
+    parts["target"]["role"] = "worker"
+    parts["body"]["evidence_refs"] = ["notes/task.md"]
+    parts["extensions"] = []
+
+    def make(kind, given):
+        (place.folder / "parts.json").write_text(json.dumps(given))
+        (place.folder / f"{kind}.json").write_text(place.run("uaix", "new", kind, "--with", str(place.folder / "parts.json")).out)
+        return str(place.folder / f"{kind}.json")
+
+    packet = make("handoff", parts)
+    conductor = {"BATON_TOKEN": tokens["conductor"], "BATON_SESSION_TOKEN": train.tokens["orchestrator"]}
+    done = place.run("handoff", "submit", packet, "--format", "json", **conductor).json()
+    need(done["handoff"]["mode"] == "delegate" and done["offered"]["to"] == "worker", str(done))
+    need(done["standing"] == "open", "it goes on")
+    need("uaix offered taken" in place.run("handoff", "submit", packet, **conductor).out, "the same again")
+    need(train.shown()["open_handoffs"] == 1, "sent again, it is no second offer")
+
+    answer = dict(parts, source=parts["target"], target=parts["source"])
+    answer["provenance"] = dict(parts["provenance"], agent_id="agt_worker")
+    answer["body"] = {"task_id": parts["body"]["task_id"], "acknowledged_message_id": done["offered"]["message_id"],
+                      "decision": "accept", "support_boundary": "The worker does it."}
+    ack = make("ack", answer)
+    refused = place.run("handoff", "ack", ack, status=1, BATON_TOKEN=tokens["stranger"])
+    need("UAIX_UNATTRIBUTED" in refused.err, str(refused))
+    claimed = dict(re.findall(r"export (\w+)='(\S+)'",
+                              place.run("handoff", "ack", ack, "--format", "env", BATON_TOKEN=tokens["worker"]).out))
+    need(claimed["BATON_HANDOFF"] == done["offered"]["id"], str(claimed))
+    session = {"BATON_SESSION_TOKEN": claimed["BATON_SESSION_TOKEN"]}
+    need(place.run("handoff", "artifact", "task", **session).out.strip() == "notes/task.md", "its evidence came along")
+
+    lists = ("patterns_checked", "files_checked", "commands_run", "key_outputs", "verbatim_outputs", "cross_layer_impacts", "open_gaps")
+    block = {"agent_status": {"plan_status": "COMPLETE", "agent_id": claimed["BATON_AGENT_ID"], "pending_steps": [], "next_action": "none"},
+             "evidence_report": dict({name: [] for name in lists},
+                                     verification={"method": "self-review", "result": "pass", "details": "looked at it"})}
+    (place.folder / "block.json").write_text(json.dumps(block))
+    last = place.run("handoff", "submit", str(place.folder / "block.json"), **session)
+    need("agent-contract completed taken" in last.out and "the session is closed" in last.out, str(last))
+    need(train.shown()["open_handoffs"] == 0 and train.shown()["active"] == 1, "the child has ended, the orchestrator goes on")
+    need("session_closed" in place.run("handoff", "submit", packet, status=1, **session).err, "it has had its last word")
+
+
 def subtrees_end_at_once(place):
     """Whatever their close policy says."""
     place.init()
@@ -388,7 +442,7 @@ def activated_as_a_whole_or_in_part(place):
     whole = place.run("contract", "activate", str(EXAMPLE), "--format", "json").json()
     need(place.run("contract", "activate", str(EXAMPLE), "--hash", whole["pack"]).status == 0, "the same again")
     made = place.run("workflow", "start", whole["pack"], "--format", "env").out
-    need(re.fullmatch(r"export BATON_SESSION_TOKEN='baton_s_\S+'\nexport BATON_SESSION='ses_\w+'\nexport BATON_WORKFLOW='wfl_\w+'\n", made), "by its hash")
+    need(re.fullmatch(r"export BATON_SESSION_TOKEN='baton_s_\S+'\nexport BATON_SESSION='ses_\w+'\nexport BATON_AGENT_ID='a\w+'\nexport BATON_WORKFLOW='wfl_\w+'\n", made), "by its hash")
 
 
 def budgets_are_for_all_of_them(place):
@@ -477,7 +531,8 @@ def the_example_runs(place):
 
 
 STORIES = [killed_under_request_cancel, killed_under_terminate, killed_under_abandon, shown_in_every_form, who_may_what,
-           names_tell_a_terminal_nothing, offers_end_by_themselves, whoever_holds_a_work_item_may_join, subtrees_end_at_once,
+           names_tell_a_terminal_nothing, offers_end_by_themselves, whoever_holds_a_work_item_may_join,
+           documents_are_handoffs_too, subtrees_end_at_once,
            activated_as_a_whole_or_in_part, budgets_are_for_all_of_them, watched_in_lines, watched_in_a_terminal, the_example_runs]
 
 

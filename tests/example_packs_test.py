@@ -383,6 +383,7 @@ def check_fields(baton, examples):
 PROOFS = [
     ["coding-agent", "--one-at-a-time", "--always-finish"],
     ["coding-agent", "--never", "merge_pr without get_review", "--never", "force_push"],
+    ["mcp-files", "--always-finish", "--never", "move_file without write_file", "--never", "write_file after move_file"],
     ["refunds", "--always-finish", "--never", "issue_refund without check_eligibility"],
     ["refunds", "--one-at-a-time", "--never", "issue_refund twice"],
     ["trading-desk", "--role", "analyst", "--always-finish", "--never", "file_recommendation without get_market_data"],

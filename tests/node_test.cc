@@ -312,10 +312,13 @@ TEST(Opening, says_which_queue_an_item_came_into) {
 TEST(Sweeper, knows_when_something_becomes_due) {
   const std::string time = "2027-01-01T00:00:00Z";
   const Time wanted = *parse_time(time).time;
-  for (const std::string_view type : {"work.claimed", "work.renewed", "work.answered", "workflow.offered"})
+  for (const std::string_view type :
+       {"work.claimed", "work.renewed", "work.answered", "workflow.offered", "approval.requested"})
     EXPECT_EQ(deadline_in(type, R"({"expires_at":")" + time + R"("})"), wanted) << type;
   for (const std::string_view type : {"work.parked", "work.offered"})
     EXPECT_EQ(deadline_in(type, R"({"until":")" + time + R"("})"), wanted) << type;
+  EXPECT_EQ(deadline_in("approval.moved", R"({"to":"approved","spend_until":")" + time + R"("})"), wanted);
+  EXPECT_FALSE(deadline_in("approval.moved", R"({"to":"denied"})"));
   EXPECT_FALSE(deadline_in("work.created", R"({"expires_at":")" + time + R"("})"));
   EXPECT_FALSE(deadline_in("work.claimed", R"({"expires_at":7})"));
 }

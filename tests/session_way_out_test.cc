@@ -82,9 +82,11 @@ TEST(WayOut, Cases) {
 // Whatever can be the first failure of a proposal has a case. The others need more than a session: a lease, a workspace, an end.
 TEST(WayOut, EveryReasonHasACase) {
   const std::set<std::string> elsewhere = {
-      "approval_mismatch", "approval_queue_full",   "cancel_requested",      "checkpoint_denied",  "checkpoint_timeout",
-      "engine_error",      "lease_stale",           "session_closed",        "session_killed",     "call_not_open",
-      "checkpoint_closed", "evidence_insufficient", "provider_incompatible", "resource_unresolved"};
+      "approval_mismatch", "approval_queue_full", "cancel_requested", "checkpoint_denied", "checkpoint_timeout",
+      "engine_error", "lease_stale", "session_closed", "session_killed", "call_not_open", "checkpoint_closed",
+      "evidence_insufficient", "provider_incompatible", "resource_unresolved",
+      // of the proxy, before or behind a session
+      "call_timed_out", "node_unreachable", "output_unjudged", "tool_definition_changed"};
   const json::Document file = cases_file();
   std::set<std::string> told;
   for (const json::Node one : file.root()["cases"].elements()) told.insert(text_in(one, "reason"));

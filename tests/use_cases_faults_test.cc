@@ -380,6 +380,21 @@ std::vector<Case> all_cases() {
            run.cases->claim_handoff(Attempt::once(Attempt::alice()), {run.handoff, {}}, std::move(done));
          });
        }},
+      {"last_word_of_a_child_that_names_a_role",
+       [](Attempt& run) {
+         run.start_workflow();
+         run.offer();
+         const auto claimed = ask(
+             [&](Answered done) { run.cases->claim_handoff(Attempt::alice(), {run.handoff, {}}, std::move(done)); });
+         run.session = text_at(claimed, "/session/id");
+         run.agent = text_at(claimed, "/session/agent_id");
+       },
+       [](Attempt& run) {
+         return run.hand_off(contract(run.agent, "COMPLETE",
+                                      R"(,"consolidation_report":{"ownership_assessment":"owned_here",)"
+                                      R"("confirmed_findings":[],"suspected_findings":[],"conflicts":[],)"
+                                      R"("open_gaps":[],"next_best_agent":"hand"})"));
+       }},
       // What ends: a session with a call under way, its offer, its handoff, and its child with it.
       {"kill_of_a_subtree",
        [](Attempt& run) {

@@ -35,10 +35,10 @@ class NodeWorkflow : public workflow::Door {
   }
 
   json::Value offer(const std::string& handoff, const std::string& from, const std::string& to,
-                    const json::Value& artifacts) override {
+                    const json::Value& artifacts, const std::vector<std::string>& resources) override {
     const auto session = sessions_.find(from);
     if (session == sessions_.end()) return NodeDoor::refused("SESSION_UNKNOWN");
-    OfferRequest asked{to, artifacts, 3600};
+    OfferRequest asked{to, artifacts, 3600, resources};
     const auto answer = ask([&](Answered done) {
       node().offer(in_session(by(), session->second->id()), session->second->id(), asked, std::move(done));
     });

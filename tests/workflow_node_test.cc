@@ -73,10 +73,11 @@ class Family : public ::testing::TestWithParam<store::Backend> {
         "hand.yaml}]\n"
         "  handoffs: [{from: boss, to: hand, requires_artifacts: [task]}, {from: hand, to: hand}]\n"
         "  shared_resources: [{alias: thing, mode: " +
-            mode + "}]\n" + more +
+            mode + "}, {alias: other, mode: " + mode + "}]\n" + more +
             "packs:\n  boss: {contracts: [{tool: look}]}\n"
             "  hand: {session: {risk_defaults: {write: allow}, resources: {thing: {type: t, extract_from: {path: "
-            "$.k}}}}, contracts: [{tool: edit, side_effect: write}]}\nevents: []\n"};
+            "$.k}}, other: {type: o, extract_from: {path: $.o}}}}, contracts: [{tool: edit, side_effect: write}]}\n"
+            "events: []\n"};
     const contract::CompiledScenario compiled = contract::compile_scenario(file, "");
     ASSERT_TRUE(compiled.workflow) << (compiled.findings.empty() ? "" : compiled.findings[0].diagnostic.message);
     const auto active = ask([&](Answered done) {
@@ -186,6 +187,89 @@ TEST_P(Family, who_waits_for_its_turn_is_woken_and_records_nothing_meanwhile) {
   fixture_.expect_whole();
 }
 
+TEST_P(Family, who_waited_and_asks_again_gets_the_first_answer) {
+  begin("");
+  const std::string x = hand_of(boss_), y = hand_of(boss_);
+  EXPECT_EQ(propose(x, "x1"), "allow");
+  EXPECT_EQ(propose(y, "y1"), "allow");
+  EXPECT_EQ(text_at(start(x, "x1"), "/verdict"), "allow");
+  WaitingStarts waiting(fixture_.cases());
+  Mutation keyed = by(y);
+  keyed.idempotency_key = "the-only-one";
+  keyed.request_sha256 = "of the request";
+  const auto wait = [&](std::chrono::milliseconds longest) {
+    return ask([&](Answered done) { waiting.add(keyed, y, R"({"call_id":"y1"})", longest, std::move(done)); });
+  };
+  // That it is busy is not the answer to the key: whoever asks again waits again.
+  EXPECT_EQ(text_at(wait(std::chrono::milliseconds(20)), "/reason"), "resource_busy");
+  EXPECT_EQ(text_at(settle(x, "x1"), "/state"), "committed");
+  const auto first = wait(std::chrono::seconds(60));
+  EXPECT_EQ(text_at(first, "/verdict"), "allow");
+  EXPECT_FALSE(first->replayed);
+  // The answer was lost on its way. It began once.
+  const std::size_t started = fixture_.count_entries("session.call_started");
+  const auto second = wait(std::chrono::seconds(60));
+  EXPECT_EQ(text_at(second, "/verdict"), "allow");
+  EXPECT_TRUE(second->replayed);
+  EXPECT_EQ(second->entry->sequence, first->entry->sequence);
+  EXPECT_EQ(fixture_.count_entries("session.call_started"), started);
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, one_question_to_two_nodes_at_once_has_one_answer) {
+  begin("");
+  UseCases& first = fixture_.cases();
+  UseCases& second = fixture_.other_cases();
+  for (int round = 0; round < 20; ++round) {
+    const std::string handoff = text_at(offer(boss_, R"({"task":"do it"})"), "/handoff/id");
+    Mutation keyed = as("alice");
+    keyed.idempotency_key = "claim-" + std::to_string(round);
+    keyed.request_sha256 = "of the request";
+    std::promise<Result<Answer>> told[2];
+    first.claim_handoff(keyed, {handoff, {}}, [&](Result<Answer> answer) { told[0].set_value(std::move(answer)); });
+    second.claim_handoff(keyed, {handoff, {}}, [&](Result<Answer> answer) { told[1].set_value(std::move(answer)); });
+    const auto one = told[0].get_future().get(), other = told[1].get_future().get();
+    ASSERT_EQ(outcome(one), "taken") << round;
+    ASSERT_EQ(outcome(other), "taken") << round;
+    EXPECT_EQ(text_at(one, "/session/id"), text_at(other, "/session/id"));
+    EXPECT_NE(one->replayed, other->replayed);
+    const std::string session = text_at(one, "/session/id");
+    ASSERT_EQ(outcome(ask([&](Answered done) { first.close_session(by(session), session, std::move(done)); })),
+              "taken");
+  }
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, what_two_nodes_decide_at_once_is_what_the_rules_say_of_the_order_they_are_recorded_in) {
+  begin("");
+  const std::string holder = hand_of(boss_), both = hand_of(boss_), one = hand_of(boss_);
+  const auto propose_on = [&](const std::string& session, const std::string& call, const std::string& arguments) {
+    return text_at(ask([&](Answered done) {
+                     fixture_.cases().govern_call(
+                         by(session), session,
+                         R"({"calls":[{"call_id":")" + call + R"(","tool":"edit","arguments":)" + arguments + "}]}",
+                         std::move(done));
+                   }),
+                   "/calls/0/verdict");
+  };
+  ASSERT_EQ(propose_on(holder, "h", R"({"o":1})"), "allow");
+  ASSERT_EQ(text_at(start(holder, "h"), "/verdict"), "allow");
+  // The second of its keys is free, or is not, when it is told to wait for the first: nobody has a row of it yet.
+  for (int round = 0; round < 12; ++round) {
+    const std::string number = std::to_string(round), waits = "b" + number, begins = "o" + number;
+    ASSERT_EQ(propose_on(both, waits, R"({"o":1,"k":)" + number + "}"), "allow");
+    ASSERT_EQ(propose_on(one, begins, R"({"k":)" + number + "}"), "allow");
+    std::promise<Result<Answer>> told[2];
+    fixture_.cases().start_call(by(one), one, R"({"call_id":")" + begins + "\"}",
+                                [&](Result<Answer> answer) { told[0].set_value(std::move(answer)); });
+    fixture_.other_cases().start_call(by(both), both, R"({"call_id":")" + waits + "\"}",
+                                      [&](Result<Answer> answer) { told[1].set_value(std::move(answer)); });
+    EXPECT_EQ(text_at(told[0].get_future().get(), "/verdict"), "allow");
+    EXPECT_EQ(text_at(told[1].get_future().get(), "/reason"), "resource_busy");
+  }
+  fixture_.expect_whole();
+}
+
 TEST_P(Family, artifacts_are_read_by_whom_they_were_handed_to) {
   begin("");
   const std::string secret = "ghp_" + std::string("abcdefghijklmnopqrstuvwxyz") + "0123456789";
@@ -209,6 +293,252 @@ TEST_P(Family, artifacts_are_read_by_whom_they_were_handed_to) {
   EXPECT_EQ(outcome(read(boss_, "nobody", "task")), "SESSION_WORKFLOW");
   fixture_.for_entries(
       [&](const store::EntryRow& row) { EXPECT_EQ(row.payload.find(secret), std::string_view::npos) << row.sequence; });
+  fixture_.expect_whole();
+}
+
+// --- documents between roles ------------------------------------------------------------------------------------------------------------
+
+class Documents : public Family {
+ protected:
+  static Mutation known(const std::string& actor, const std::string& session = {}) {
+    Mutation out = session.empty() ? as(actor) : in_session(as(actor), session);
+    out.caller.actor.names = {"agt_" + actor};
+    return out;
+  }
+  std::string agent_of(const std::string& session) {
+    const auto shown = fixture_.cases().show_session(session);
+    return shown && *shown ? text_at(**shown, "/agent_id") : "none";
+  }
+  Result<Answer> say(const std::string& session, std::string text) {
+    return fixture_.hand_off(known("alice", session), session, std::move(text));
+  }
+  // A block of that session; `next` is whom it names, `task` what its evidence holds.
+  std::string block(const std::string& session, std::string_view status, const std::string& next = {}) {
+    return contract(agent_of(session), status,
+                    next.empty()
+                        ? std::string()
+                        : R"(,"consolidation_report":{"ownership_assessment":"owned_here","confirmed_findings":[],)"
+                          R"("suspected_findings":[],"conflicts":[],"open_gaps":[],"next_best_agent":")" +
+                              next + "\"}");
+  }
+  // A packet for a role, whose evidence has what the workflow wants.
+  std::string for_role(const std::string& role, const std::string& number, std::string_view evidence) {
+    PacketParts parts;
+    parts.message_id = "msg_handoff_" + number;
+    parts.key = "idem_handoff_" + number;
+    parts.target = "agt_" + role;
+    const auto document = json::parse_owned(packet(parts, fixture_.clock().now()));
+    json::Value out = json::Value::copy(document->root());
+    out.set_at("/target/role", role);
+    out.set_at("/body/evidence_refs", json::Value::copy(json::parse_owned(std::string(evidence))->root()));
+    return json::write(*uaix::seal(out));
+  }
+  std::string ack(const std::string& of, std::string_view decision, const std::string& from,
+                  const std::string& number) {
+    PacketParts parts;
+    parts.message_id = "msg_ack_" + number;
+    parts.key = "idem_ack_" + number;
+    parts.source = "agt_" + from;
+    parts.target = "agt_alice";
+    const auto document = json::parse_owned(packet(parts, fixture_.clock().now()));
+    json::Value out = json::Value::copy(document->root());
+    out.set("profile", "uai.agent.ack.v1");
+    json::Value body = json::Value::object();
+    body.set("task_id", "task_demo_01");
+    body.set("acknowledged_message_id", of);
+    body.set("decision", decision);
+    body.set("support_boundary", "The target does the work.");
+    out.set("body", std::move(body));
+    out.set_at("/delivery/expected_output_schema/profile", "uai.agent.task-status.v1");
+    return json::write(*uaix::seal(out));
+  }
+  Result<Answer> acknowledge(const Mutation& by, std::string text) {
+    return ask([&](Answered done) { fixture_.cases().acknowledge(by, std::move(text), std::move(done)); });
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Documents, ::testing::ValuesIn(store::backends()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Documents, a_childs_last_word_ends_the_child_and_completes_its_handoff) {
+  begin("");
+  for (const char* status : {"COMPLETE", "BLOCKED"}) {
+    const std::string child = hand_of(boss_);
+    EXPECT_EQ(text_at(say(child, block(child, "IN_PROGRESS")), "/standing"), "open");
+    EXPECT_EQ(outcome(say(child, contract("a0123456789abcdef", status))), "HANDOFF_AGENT_ID_MISMATCH");
+    const std::string last = block(child, status);
+    const auto said = say(child, last);
+    EXPECT_EQ(outcome(said), "taken") << status;
+    EXPECT_EQ(text_at(said, "/handoff/mode"), "delegate");
+    EXPECT_EQ(text_at(said, "/standing"), "closed");
+    EXPECT_EQ(standing_of(child), "closed");
+    EXPECT_EQ(standing_of(boss_), "open") << "it is the child's last word, not the workflow's";
+    const auto again = say(child, last);
+    EXPECT_EQ(outcome(again), "taken") << "the same document is answered as before";
+    EXPECT_TRUE(again && again->replayed);
+    EXPECT_EQ(text_at(again, "/handoff/id"), text_at(said, "/handoff/id"));
+    EXPECT_EQ(outcome(say(child, contract(agent_of(child), status, R"(,"user_facing_summary":"more")"))),
+              "session_closed");
+  }
+  EXPECT_EQ(text_at(shown(), "/open_handoffs"), "0");
+  fixture_.expect_whole();
+}
+
+TEST_P(Documents, a_childs_last_word_gives_its_item_back_as_it_is) {
+  begin("");
+  const std::string item = fixture_.create_in(work::Phase::Implementation);
+  const auto leased = fixture_.claim(known("alice"), item);
+  ASSERT_EQ(outcome(leased), "taken");
+  const std::string child = text_at(leased, "/session/id");
+  ClaimHandoff asked{text_at(offer(boss_, R"({"task":"do it"})"), "/handoff/id"), {}};
+  asked.session.session_id = child;
+  ASSERT_EQ(outcome(ask([&](Answered done) { fixture_.cases().claim_handoff(as("alice"), asked, std::move(done)); })),
+            "taken");
+  const auto said = say(child, block(child, "COMPLETE"));
+  EXPECT_EQ(outcome(said), "taken");
+  EXPECT_EQ(text_at(said, "/handoff/mode"), "delegate");
+  EXPECT_EQ(fixture_.phase_of(item), "IMPLEMENTATION") << "that the item is complete is for the parent to say";
+  EXPECT_EQ(standing_of(child), "closed");
+  EXPECT_EQ(text_at(shown(), "/open_handoffs"), "0");
+  EXPECT_EQ(outcome(fixture_.claim(as("bob"), item)), "taken") << "nobody holds it any more";
+  fixture_.expect_whole();
+}
+
+TEST_P(Documents, nobody_is_done_while_a_call_is_not) {
+  begin("");
+  const std::string child = hand_of(boss_);
+  EXPECT_EQ(propose(child, "c1"), "allow");
+  EXPECT_EQ(text_at(start(child, "c1"), "/verdict"), "allow");
+  EXPECT_EQ(outcome(say(child, block(child, "COMPLETE"))), "EXIT_CALLS_OPEN");
+  EXPECT_EQ(outcome(say(child, signal("IMPLEMENTATION"))), "EXIT_CALLS_OPEN");
+  EXPECT_EQ(standing_of(child), "open");
+  EXPECT_EQ(text_at(settle(child, "c1"), "/state"), "committed");
+  const auto said = say(child, signal("IMPLEMENTATION"));
+  EXPECT_EQ(outcome(said), "taken")
+      << "without a work item there is no phase to complete: the signal closes the session";
+  EXPECT_EQ(text_at(said, "/standing"), "closed");
+  const std::string other = hand_of(boss_);
+  EXPECT_EQ(propose(other, "c2"), "allow");
+  EXPECT_EQ(text_at(start(other, "c2"), "/verdict"), "allow");
+  EXPECT_EQ(outcome(say(other, signal("IMPLEMENTATION", "blocked"))), "taken") << "whoever is stuck may say so";
+  EXPECT_EQ(standing_of(other), "closed");
+  fixture_.expect_whole();
+}
+
+TEST_P(Documents, a_block_that_names_a_role_offers_by_the_rules_of_the_workflow) {
+  begin("");
+  const std::string child = hand_of(boss_);
+  // boss -> hand needs the artifact `task`, which no block has; hand -> hand needs none.
+  EXPECT_EQ(outcome(say(boss_, block(boss_, "IN_PROGRESS", "hand"))), "handoff_artifact_missing");
+  EXPECT_EQ(outcome(say(child, block(child, "IN_PROGRESS", "boss"))), "handoff_not_declared");
+  const std::string other = hand_of(boss_);
+  EXPECT_EQ(text_at(say(other, block(other, "IN_PROGRESS", "somebody_else")), "/offered"), "(nothing)")
+      << "that is no role of the workflow";
+  const auto offered = say(child, block(child, "IN_PROGRESS", "hand"));
+  EXPECT_EQ(outcome(offered), "taken");
+  EXPECT_EQ(text_at(offered, "/handoff/mode"), "delegate");
+  EXPECT_EQ(text_at(offered, "/offered/from"), child);
+  EXPECT_EQ(standing_of(child), "open");
+  const auto claimed = claim(text_at(offered, "/offered/id"));
+  EXPECT_EQ(outcome(claimed), "taken");
+  const std::string below = text_at(claimed, "/session/id");
+  const auto evidence = fixture_.cases().artifacts(by(below).caller, below, "evidence_report");
+  EXPECT_EQ(text_at(evidence, "/artifact/content/verification/result"), "pass");
+  // The last word of a child hands on in the name of the one it works for, and outlives it.
+  const auto last = say(below, block(below, "COMPLETE", "hand"));
+  EXPECT_EQ(outcome(last), "taken");
+  EXPECT_EQ(text_at(last, "/offered/from"), child);
+  EXPECT_EQ(text_at(last, "/standing"), "closed");
+  const auto next = claim(text_at(last, "/offered/id"));
+  EXPECT_EQ(outcome(next), "taken");
+  // Of the first session there is nobody left.
+  EXPECT_EQ(outcome(say(child, block(child, "COMPLETE"))), "taken");
+  const auto root = say(boss_, block(boss_, "COMPLETE", "hand"));
+  EXPECT_EQ(outcome(root), "taken");
+  EXPECT_EQ(text_at(root, "/warnings/0/code"), "HANDOFF_NOT_OFFERED");
+  EXPECT_EQ(text_at(root, "/offered"), "(nothing)");
+  fixture_.expect_whole();
+}
+
+TEST_P(Documents, a_packet_for_a_role_is_an_offer_and_its_acknowledgement_the_claim) {
+  begin("");
+  const std::string evidence = R"(["reports/task.md","urn:demo:log#plan"])";
+  EXPECT_EQ(outcome(say(boss_, for_role("hand", "0001", R"(["reports/other.md"])"))), "handoff_artifact_missing");
+  EXPECT_EQ(outcome(say(boss_, for_role("nobody", "0002", evidence))), "handoff_not_declared");
+  const auto stranger = fixture_.hand_off(by(boss_), boss_, for_role("hand", "0003", evidence));
+  EXPECT_EQ(text_at(stranger, "/attributed"), "false");
+  EXPECT_EQ(text_at(stranger, "/offered"), "(nothing)");
+  const std::string text = for_role("hand", "0004", evidence);
+  const auto offered = say(boss_, text);
+  EXPECT_EQ(outcome(offered), "taken");
+  EXPECT_EQ(text_at(offered, "/handoff/mode"), "delegate");
+  EXPECT_EQ(text_at(offered, "/offered/to"), "hand");
+  EXPECT_EQ(text_at(offered, "/offered/message_id"), "msg_handoff_0004");
+  EXPECT_EQ(standing_of(boss_), "open");
+  const auto again = say(boss_, text);
+  EXPECT_TRUE(again && again->replayed);
+  EXPECT_EQ(text_at(shown(), "/open_handoffs"), "1") << "sent again it is no second offer";
+
+  EXPECT_EQ(outcome(acknowledge(known("mallory"), ack("msg_handoff_0004", "accept", "hand", "0001"))),
+            "UAIX_UNATTRIBUTED");
+  EXPECT_EQ(outcome(acknowledge(known("mallory"), ack("msg_handoff_0004", "accept", "mallory", "0002"))),
+            "UAIX_UNATTRIBUTED");
+  EXPECT_EQ(outcome(acknowledge(known("hand"), ack("msg_handoff_9999", "accept", "hand", "0003"))), "HANDOFF_UNKNOWN");
+  EXPECT_EQ(outcome(acknowledge(known("hand"), ack("msg_handoff_0004", "escalate", "hand", "0004"))),
+            "HANDOFF_DIALECT_NOT_TAKEN");
+  EXPECT_EQ(outcome(acknowledge(known("hand"), "{}")), "UAIX_FIELD_MISSING");
+  EXPECT_EQ(text_at(acknowledge(known("hand"), ack("msg_handoff_0004", "defer", "hand", "0005")), "/handoff/stage"),
+            "offered");
+  const std::string yes = ack("msg_handoff_0004", "accept", "hand", "0006");
+  const auto claimed = acknowledge(known("hand"), yes);
+  EXPECT_EQ(outcome(claimed), "taken");
+  EXPECT_EQ(text_at(claimed, "/handoff/stage"), "claimed");
+  const std::string child = text_at(claimed, "/session/id");
+  EXPECT_EQ(standing_of(child), "open");
+  EXPECT_EQ(text_at(fixture_.cases().artifacts(by(child).caller, child, "task"), "/artifact/content"),
+            "reports/task.md");
+  EXPECT_EQ(text_at(fixture_.cases().artifacts(by(child).caller, child, "plan"), "/artifact/content"),
+            "urn:demo:log#plan");
+  const auto twice = acknowledge(known("hand"), yes);
+  EXPECT_TRUE(twice && twice->replayed);
+  EXPECT_EQ(text_at(shown(), "/sessions"), "2") << "one packet claims once";
+  EXPECT_EQ(outcome(acknowledge(known("hand"), ack("msg_handoff_0004", "accept", "hand", "0007"))), "handoff_not_open");
+
+  EXPECT_EQ(outcome(say(boss_, for_role("hand", "0005", evidence))), "taken");
+  EXPECT_EQ(text_at(acknowledge(known("hand"), ack("msg_handoff_0005", "reject", "hand", "0008")), "/handoff/stage"),
+            "declined");
+  fixture_.expect_whole();
+}
+
+TEST_P(Documents, the_labels_of_a_packet_are_its_sessions) {
+  begin("");
+  PacketParts parts;
+  parts.labels = R"(["secret_plan"])";
+  parts.target = "agt_hand";
+  const auto stranger = fixture_.hand_off(by(boss_), boss_, packet(parts, fixture_.clock().now()));
+  EXPECT_EQ(text_at(stranger, "/attributed"), "false");
+  const auto shown = fixture_.cases().show_session(boss_);
+  EXPECT_EQ(text_at(**shown, "/governed/labels"), R"(["external","secret_plan"])");
+  fixture_.expect_whole();
+}
+
+TEST_P(Documents, what_an_agent_asks_without_an_item_a_person_decides) {
+  begin("");
+  const std::string child = hand_of(boss_);
+  const std::string asked =
+      contract(agent_of(child), "APPROVAL_REQUEST",
+               R"(,"approval_request":{"operation":"deploy","exact_content":"make deploy",)"
+               R"("scope":"web","risk_level":"HIGH","rollback":"make undo","verification":"curl"})");
+  EXPECT_EQ(outcome(say(child, asked)), "taken");
+  const auto waiting = fixture_.cases().list_approvals("pending", 10);
+  ASSERT_TRUE(waiting.has_value());
+  const std::string id = text_at(*waiting, "/approvals/0/id"), digest = text_at(*waiting, "/approvals/0/digest");
+  const auto decided = ask([&](Answered done) {
+    fixture_.cases().decide_approval(as_operator(), {id, true, digest, "go on"}, std::move(done));
+  });
+  EXPECT_EQ(outcome(decided), "taken");
+  EXPECT_EQ(text_at(decided, "/approval/state"), "approved");
+  EXPECT_EQ(standing_of(child), "open");
   fixture_.expect_whole();
 }
 
@@ -319,6 +649,29 @@ TEST_P(Family, what_was_spent_counts_however_late_it_is_told) {
   EXPECT_EQ(outcome(told), "taken");
   EXPECT_EQ(propose(y, "y1"), "block");
   EXPECT_EQ(text_at(shown(), "/cost"), "1.5");
+  fixture_.expect_whole();
+}
+
+TEST_P(Family, an_estimate_that_is_none_makes_no_room) {
+  begin("  workflow_limits: {max_total_cost: 1}\n");
+  const std::string x = hand_of(boss_), y = hand_of(boss_);
+  const auto step = [&](const std::string& session, const std::string& call, const std::string& estimate) {
+    return ask([&](Answered done) {
+      fixture_.cases().govern_call(by(session), session,
+                                   R"({"calls":[{"call_id":")" + call + R"(","tool":"edit","arguments":{"k":1,"by":")" +
+                                       call + R"("}}],"estimate":)" + estimate + "}",
+                                   std::move(done));
+    });
+  };
+  for (const char* estimate : {"-5", "-0.001", "\"0.5\"", "null", "true"}) {
+    EXPECT_EQ(outcome(step(x, "x1", estimate)), "SESSION_OPTIONS") << estimate;
+    const auto asked = fixture_.cases().preflight(by(x).caller, x, std::string(R"({"estimate":)") + estimate + "}");
+    EXPECT_EQ(outcome(asked), "SESSION_OPTIONS") << estimate;
+  }
+  EXPECT_EQ(text_at(step(x, "x1", "0.75"), "/calls/0/verdict"), "allow");
+  EXPECT_EQ(text_at(step(y, "y1", "0.5"), "/calls/0/reason"), "workflow_limit_exceeded");
+  EXPECT_EQ(text_at(step(y, "y2", "0.25"), "/calls/0/verdict"), "allow");
+  EXPECT_EQ(text_at(shown(), "/reserved"), "1");
   fixture_.expect_whole();
 }
 

@@ -31,7 +31,7 @@ std::optional<std::pair<std::string, json::Value>> assignment(World& world, cons
   return std::pair{text.substr(0, equals), document ? json::Value::copy(document->root()) : json::Value(value)};
 }
 
-void examples(CLI::App& command, std::string_view text) { command.footer("\nExamples:\n" + std::string(text)); }
+void examples(Command& command, std::string_view text) { command.footer("\nExamples:\n" + std::string(text)); }
 
 const std::vector<std::string>& dialect_names() {
   static const std::vector<std::string> names = [] {
@@ -43,12 +43,11 @@ const std::vector<std::string>& dialect_names() {
 }
 
 int run(World& world, int argc, const char* const* argv) {
-  CLI::App app(
+  Program program(
+      "baton",
       "Baton holds AI agents to their contracts and takes the work safely from their hands into the next ones'.",
-      "baton");
-  app.set_version_flag("--version", std::string("baton ") + BATON_VERSION);
-  app.require_subcommand(0, 1);
-  app.fallthrough(false);
+      std::string("baton ") + BATON_VERSION);
+  Command& app = program.root();
   examples(app,
            "  baton check handoff.json             is this handoff valid? 0 yes, 1 no, 2 could not tell\n"
            "  agent | baton check                  the same of what an agent printed\n"
@@ -68,6 +67,7 @@ int run(World& world, int argc, const char* const* argv) {
   add_workflow(app, chosen);
   add_handoff(app, chosen);
   add_approvals(app, chosen);
+  add_mcp(app, chosen);
   add_replay(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);
@@ -78,25 +78,15 @@ int run(World& world, int argc, const char* const* argv) {
   add_receipt(app, chosen);
   add_explain(app, chosen);
   add_completion(app, chosen);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    const CLI::App* shown = &app;
-    std::string path;
-    while (!shown->get_subcommands().empty()) {
-      path += (path.empty() ? "" : " ") + shown->get_name();
-      shown = shown->get_subcommands().front();
-    }
-    world.print(shown == &app ? app.help() : shown->help(path));
+  const Program::Reading reading = program.parse(argc, argv);
+  if (reading.read == Program::Read::Wrong)
+    return could_not(world, reading.text + "\nrun `baton --help`, or `baton COMMAND --help`");
+  if (reading.read == Program::Read::Asked) {
+    world.print(reading.text);
     return world.flush() ? kYes : kCouldNot;
-  } catch (const CLI::CallForVersion&) {
-    world.print(std::string("baton ") + BATON_VERSION + "\n");
-    return world.flush() ? kYes : kCouldNot;
-  } catch (const CLI::ParseError& error) {
-    return could_not(world, std::string(error.what()) + "\nrun `baton --help`, or `baton COMMAND --help`");
   }
   if (!chosen) {
-    world.print(app.help());
+    world.print(program.help());
     world.flush();
     return kCouldNot;
   }

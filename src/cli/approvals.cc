@@ -305,22 +305,22 @@ int watch(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_approvals(CLI::App& app, Action& chosen) {
-  CLI::App* approvals = app.add_subcommand("approvals", "What people are asked, and their answers");
+void add_approvals(Command& app, Action& chosen) {
+  Command* approvals = app.add_subcommand("approvals", "What people are asked, and their answers");
   approvals->require_subcommand(1);
   {
     auto arguments = std::make_shared<Arguments>();
     arguments->state = "pending";
-    CLI::App* command = approvals->add_subcommand("list", "What waits for a decision");
+    Command* command = approvals->add_subcommand("list", "What waits for a decision");
     command->add_option("--state", arguments->state, "pending (default), another state, or all")
-        ->check(CLI::IsMember({"pending", "approved", "denied", "expired", "cancelled", "spent", "lapsed", "all"}));
+        ->one_of({"pending", "approved", "denied", "expired", "cancelled", "spent", "lapsed", "all"});
     add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
     examples(*command, "  baton approvals list\n  baton approvals list --state all --format json");
     command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return list(world, *arguments); }; });
   }
   {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command = approvals->add_subcommand("show", "Exactly what is asked");
+    Command* command = approvals->add_subcommand("show", "Exactly what is asked");
     command->add_option("APPROVAL", arguments->id, "The approval")->required();
     add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
     examples(*command, "  baton approvals show apr_9c1e...");
@@ -328,7 +328,7 @@ void add_approvals(CLI::App& app, Action& chosen) {
   }
   for (const bool approve : {true, false}) {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command =
+    Command* command =
         approve ? approvals->add_subcommand("approve", "Say yes: the call is judged again and may go ahead, once")
                 : approvals->add_subcommand("deny", "Say no, and what to do instead");
     command->add_option("APPROVAL", arguments->id, "The approval")->required();
@@ -347,7 +347,7 @@ void add_approvals(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command = approvals->add_subcommand("watch", "What waits, as it comes; one key decides");
+    Command* command = approvals->add_subcommand("watch", "What waits, as it comes; one key decides");
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing, {});
     examples(*command,
              "  baton approvals watch\n\ny says yes, n no, j and k go through what waits, q ends. A call that was "

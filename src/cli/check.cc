@@ -164,17 +164,17 @@ class Check {
 
 }  // namespace
 
-void add_check(CLI::App& app, Action& chosen) {
+void add_check(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  Command* command =
       app.add_subcommand("check", "Check handoffs: exit signals, contract blocks, UAIX packets, handoff specs");
   std::vector<std::string> dialects = dialect_names();
   dialects.insert(dialects.begin(), "auto");
   command->add_option("--dialect", arguments->dialect, "Which dialect; auto recognises it")
-      ->check(CLI::IsMember(dialects))
+      ->one_of(dialects)
       ->capture_default_str();
   command->add_option("--format", arguments->format, "How to answer")
-      ->check(CLI::IsMember({"human", "json", "sarif", "github"}))
+      ->one_of({"human", "json", "sarif", "github"})
       ->capture_default_str();
   command->add_option("--now", arguments->now, "Judge expiry at this UTC time instead of now");
   command->add_option("--input-envelope", arguments->envelope_file,
@@ -183,7 +183,7 @@ void add_check(CLI::App& app, Action& chosen) {
       ->add_option("--writable", arguments->writable, "agent-contract: context sections the agent may write (a,b,...)")
       ->allow_extra_args(false);
   command->add_option("--profile", arguments->profile, "handoff-spec: tool sets, defaults and caps")
-      ->check(CLI::IsMember({"default", "raxx"}))
+      ->one_of({"default", "raxx"})
       ->capture_default_str();
   command->add_flag("--fixture", arguments->fixture, "uaix: accept the published fixture's placeholder checksum");
   command->add_flag("--strict", arguments->strict, "Warnings are errors");

@@ -104,7 +104,7 @@ bool is_answer(unsigned status) {
 
 // --- options ---------------------------------------------------------------------------------------------------------
 
-void add_node_options(CLI::App& command, NodeOptions& options, Presents presents, Changes changes,
+void add_node_options(Command& command, NodeOptions& options, Presents presents, Changes changes,
                       const std::vector<std::string>& formats) {
   add_store_options(command, options.store, true);
   command.add_option("--node", options.node,
@@ -121,7 +121,7 @@ void add_node_options(CLI::App& command, NodeOptions& options, Presents presents
   std::string listed;
   for (std::size_t at = 0; at < formats.size(); ++at)
     listed += (at == 0 ? "" : at + 1 == formats.size() ? " or " : ", ") + formats[at];
-  command.add_option("--format", options.format, listed)->check(CLI::IsMember(formats))->capture_default_str();
+  command.add_option("--format", options.format, listed)->one_of(formats)->capture_default_str();
 }
 
 Span span_option(World& world, std::string_view option, const std::string& text) {
@@ -287,6 +287,11 @@ Result<void> Client::find_tokens(const NodeOptions& options, Presents presents) 
   }
   session_id_ = session_of_token(session_token_);
   return {};
+}
+
+void Client::use_session(std::string token) {
+  session_token_ = std::move(token);
+  session_id_ = session_of_token(session_token_);
 }
 
 // --- asking ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@
 // Whatever changes something carries an idempotency key, so that sending it again after a lost connection is safe.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -50,7 +49,7 @@ enum class Presents {
 // --store, --keys, --node, --token-file and --format (when there is a choice); --session-token-file for Session;
 // --idempotency-key for what changes something.
 enum class Changes { Nothing, Something };
-void add_node_options(CLI::App& command, NodeOptions& options, Presents presents, Changes changes,
+void add_node_options(Command& command, NodeOptions& options, Presents presents, Changes changes,
                       const std::vector<std::string>& formats = {"human", "json"});
 
 // What a node answered: JSON, always.
@@ -92,6 +91,13 @@ class Client {
   std::string place() const { return in_process_ ? "this process" : unix_path_.empty() ? base_ : unix_path_; }
   // The key of the next change, when it was not given; for telling the user how to ask again.
   const std::string& idempotency_key() const { return idempotency_key_; }
+  // Where it goes and what it shows, for whoever asks the node otherwise. Not for one of this process.
+  struct Address {
+    std::string url, unix_path, token, session_token, session_id;
+  };
+  Address address() const { return {base_, unix_path_, token_, session_token_, session_id_}; }
+  // From now on on behalf of this session; an empty token: of none.
+  void use_session(std::string token);
   // Another key, for another request of the same command.
   void renew_idempotency_key();
 

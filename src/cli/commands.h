@@ -2,7 +2,6 @@
 // The command line. One file a command; each adds itself to the application and leaves what it does in `chosen`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/command.h"
 #include "cli/world.h"
 #include "handoff/handoff.h"
 #include "json/value.h"
@@ -21,29 +21,30 @@ int run(World& world, int argc, const char* const* argv);
 
 using Action = std::function<int(World&)>;
 
-void add_check(CLI::App& app, Action& chosen);
-void add_find(CLI::App& app, Action& chosen);
-void add_translate(CLI::App& app, Action& chosen);
-void add_uaix(CLI::App& app, Action& chosen);
-void add_json(CLI::App& app, Action& chosen);
-void add_explain(CLI::App& app, Action& chosen);
-void add_ledger(CLI::App& app, Action& chosen);
-void add_receipt(CLI::App& app, Action& chosen);
-void add_init(CLI::App& app, Action& chosen);
-void add_work(CLI::App& app, Action& chosen);
-void add_token(CLI::App& app, Action& chosen);
-void add_context(CLI::App& app, Action& chosen);
-void add_events(CLI::App& app, Action& chosen);
-void add_status(CLI::App& app, Action& chosen);
-void add_stop(CLI::App& app, Action& chosen);
-void add_serve(CLI::App& app, Action& chosen);
-void add_contract(CLI::App& app, Action& chosen);
-void add_session(CLI::App& app, Action& chosen);
-void add_workflow(CLI::App& app, Action& chosen);
-void add_handoff(CLI::App& app, Action& chosen);
-void add_approvals(CLI::App& app, Action& chosen);
-void add_replay(CLI::App& app, Action& chosen);
-void add_completion(CLI::App& app, Action& chosen);
+void add_check(Command& app, Action& chosen);
+void add_find(Command& app, Action& chosen);
+void add_translate(Command& app, Action& chosen);
+void add_uaix(Command& app, Action& chosen);
+void add_json(Command& app, Action& chosen);
+void add_explain(Command& app, Action& chosen);
+void add_ledger(Command& app, Action& chosen);
+void add_receipt(Command& app, Action& chosen);
+void add_init(Command& app, Action& chosen);
+void add_work(Command& app, Action& chosen);
+void add_token(Command& app, Action& chosen);
+void add_context(Command& app, Action& chosen);
+void add_events(Command& app, Action& chosen);
+void add_status(Command& app, Action& chosen);
+void add_stop(Command& app, Action& chosen);
+void add_serve(Command& app, Action& chosen);
+void add_contract(Command& app, Action& chosen);
+void add_session(Command& app, Action& chosen);
+void add_mcp(Command& app, Action& chosen);
+void add_workflow(Command& app, Action& chosen);
+void add_handoff(Command& app, Action& chosen);
+void add_approvals(Command& app, Action& chosen);
+void add_replay(Command& app, Action& chosen);
+void add_completion(Command& app, Action& chosen);
 
 // --- shared by commands ---------------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ std::optional<Time> time_option(World& world, const std::string& text);
 std::optional<std::pair<std::string, json::Value>> assignment(World& world, const std::string& text);
 
 // A command's examples, at the end of its help.
-void examples(CLI::App& command, std::string_view text);
+void examples(Command& command, std::string_view text);
 
 // Values of --dialect, with and without `auto`.
 const std::vector<std::string>& dialect_names();

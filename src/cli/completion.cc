@@ -13,15 +13,13 @@ struct Row {
   bool is_group = false;  // commands follow, not files
 };
 
-void collect(const CLI::App& app, const std::string& path, std::vector<Row>& rows) {
+void collect(const Command& app, const std::string& path, std::vector<Row>& rows) {
   Row row{path, {}};
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    row.words.push_back(command->get_name());
+  for (const auto& command : app.subcommands()) row.words.push_back(command->get_name());
   row.is_group = !row.words.empty();
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) row.words.push_back("--" + name);
+  for (const std::string& name : app.option_names()) row.words.push_back("--" + name);
   rows.push_back(row);
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+  for (const auto& command : app.subcommands())
     collect(*command, path.empty() ? command->get_name() : path + " " + command->get_name(), rows);
 }
 
@@ -77,10 +75,10 @@ std::string fish(const std::vector<Row>& rows) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, Action& chosen) {
+void add_completion(Command& app, Action& chosen) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Print completions for a shell");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  Command* command = app.add_subcommand("completion", "Print completions for a shell");
+  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->one_of({"bash", "zsh", "fish"});
   examples(*command, "  source <(baton completion bash)\n  baton completion fish | source");
   command->callback([shell, &chosen, &app] {
     chosen = [shell, &app](World& world) {

@@ -77,8 +77,8 @@ int history(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_context(CLI::App& app, Action& chosen) {
-  CLI::App* context = app.add_subcommand("context", "What sessions have written for those after them");
+void add_context(Command& app, Action& chosen) {
+  Command* context = app.add_subcommand("context", "What sessions have written for those after them");
   context->require_subcommand(1);
   examples(*context, "  baton context list\n  baton context show findings\n  baton context history findings --limit 5");
   using Run = int (*)(World&, const Arguments&);
@@ -95,7 +95,7 @@ void add_context(CLI::App& app, Action& chosen) {
   };
   for (const Row& row : kRows) {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command = context->add_subcommand(row.name, row.help);
+    Command* command = context->add_subcommand(row.name, row.help);
     if (row.run != list) command->add_option("SECTION", arguments->section, "Its name")->required();
     if (row.run == history) command->add_option("--limit", arguments->limit, "At most so many")->capture_default_str();
     add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);

@@ -7,8 +7,8 @@
 
 namespace baton::cli {
 
-void add_contract(CLI::App& app, Action& chosen) {
-  CLI::App* contract = app.add_subcommand("contract", "Write, check and understand contract packs");
+void add_contract(Command& app, Action& chosen) {
+  Command* contract = app.add_subcommand("contract", "Write, check and understand contract packs");
   contract->require_subcommand(1);
   examples(*contract,
            "  baton contract new my-pack                 a pack to start from\n"
@@ -29,12 +29,12 @@ void add_contract(CLI::App& app, Action& chosen) {
   add_contract_activate(*contract, chosen);
 }
 
-void add_contract_schema(CLI::App& contract, Action& chosen) {
+void add_contract_schema(Command& contract, Action& chosen) {
   auto kind = std::make_shared<std::string>();
-  CLI::App* command = contract.add_subcommand("schema", "The JSON Schema of a kind of file, for editors");
+  Command* command = contract.add_subcommand("schema", "The JSON Schema of a kind of file, for editors");
   command->add_option("KIND", *kind, "tool ({tool}.yaml), session (session.yaml) or workflow (workflow.yaml)")
       ->required()
-      ->check(CLI::IsMember({"tool", "session", "workflow"}));
+      ->one_of({"tool", "session", "workflow"});
   examples(*command,
            "  baton contract schema session > session.schema.json\n"
            "  # and in the first line of session.yaml, for editors that use the YAML language server:\n"

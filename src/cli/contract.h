@@ -6,15 +6,15 @@
 
 namespace baton::cli {
 
-void add_contract_check(CLI::App& contract, Action& chosen);
-void add_contract_simulate(CLI::App& contract, Action& chosen);
-void add_contract_test(CLI::App& contract, Action& chosen);
-void add_contract_schema(CLI::App& contract, Action& chosen);
-void add_contract_show(CLI::App& contract, Action& chosen);
-void add_contract_diff(CLI::App& contract, Action& chosen);
-void add_contract_graph(CLI::App& contract, Action& chosen);
-void add_contract_prove(CLI::App& contract, Action& chosen);
-void add_contract_new(CLI::App& contract, Action& chosen);
-void add_contract_activate(CLI::App& contract, Action& chosen);
+void add_contract_check(Command& contract, Action& chosen);
+void add_contract_simulate(Command& contract, Action& chosen);
+void add_contract_test(Command& contract, Action& chosen);
+void add_contract_schema(Command& contract, Action& chosen);
+void add_contract_show(Command& contract, Action& chosen);
+void add_contract_diff(Command& contract, Action& chosen);
+void add_contract_graph(Command& contract, Action& chosen);
+void add_contract_prove(Command& contract, Action& chosen);
+void add_contract_new(Command& contract, Action& chosen);
+void add_contract_activate(Command& contract, Action& chosen);
 
 }  // namespace baton::cli

@@ -69,9 +69,9 @@ int activate(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_contract_activate(CLI::App& contract, Action& chosen) {
+void add_contract_activate(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand(
+  Command* command = contract.add_subcommand(
       "activate", "Make a pack the one that sessions of a role are held to, or a workflow one that can be started");
   command->add_option("PACK", arguments->pack, "The folder of the pack, or of the workflow")->required();
   command->add_option("--role", arguments->role,

@@ -150,12 +150,12 @@ class Check {
 
 }  // namespace
 
-void add_contract_check(CLI::App& contract, Action& chosen) {
+void add_contract_check(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("check", "Is the pack right, and can the agent still finish?");
+  Command* command = contract.add_subcommand("check", "Is the pack right, and can the agent still finish?");
   command->add_option("PACK", arguments->packs, "Folders of packs (default: this one)");
   command->add_option("--format", arguments->format, "human, json (a line for each pack), sarif or github")
-      ->check(CLI::IsMember({"human", "json", "sarif", "github"}));
+      ->one_of({"human", "json", "sarif", "github"});
   command->add_flag("--strict", arguments->strict, "Take warnings for errors");
   command->add_flag("--quiet", arguments->quiet, "Leave notes out");
   examples(*command,

@@ -119,14 +119,14 @@ int diff(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_contract_diff(CLI::App& contract, Action& chosen) {
+void add_contract_diff(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("diff", "What becomes allowed, what becomes blocked");
+  Command* command = contract.add_subcommand("diff", "What becomes allowed, what becomes blocked");
   command->add_option("OLD", arguments->before, "The folder of the pack as it was")->required();
   command->add_option("NEW", arguments->after, "The folder of the pack as it is to be")->required();
   command->add_option("--role", arguments->role, "Of workflows: only the packs of this role");
   command->add_option("--format", arguments->format, "human, or json (a line for each pack)")
-      ->check(CLI::IsMember({"human", "json"}));
+      ->one_of({"human", "json"});
   examples(*command,
            "  baton contract diff old-pack my-pack             0 nothing changes, 1 something does\n"
            "  git worktree add ../before main && baton contract diff ../before/pack pack\n"

@@ -24,13 +24,13 @@ int graph(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_contract_graph(CLI::App& contract, Action& chosen) {
+void add_contract_graph(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("graph", "Draw the phases and the tools that move between them");
+  Command* command = contract.add_subcommand("graph", "Draw the phases and the tools that move between them");
   command->add_option("PACK", arguments->pack, "The folder of the pack (default: this one)");
   command->add_option("--role", arguments->role, "Of a workflow: the pack of this role");
   command->add_option("--format", arguments->format, "text (for a terminal), dot (for Graphviz) or svg")
-      ->check(CLI::IsMember({"text", "dot", "svg"}));
+      ->one_of({"text", "dot", "svg"});
   examples(*command,
            "  baton contract graph my-pack\n"
            "  baton contract graph my-pack --format svg > pack.svg\n"

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/contract.h"
 #include "cli/input.h"
+#include "cli/proxies.h"
 #include "cli/render.h"
 #include "contract/starter.h"
 #include "json/parse.h"
@@ -21,8 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string folder, agent, from_tools;
-  bool force = false;
+  std::string folder, agent, from_tools, upstream;
+  std::vector<std::string> command, environment;
+  bool from_mcp = false, force = false;
 };
 
 // Never through a link, and never over a file unless that was asked for.
@@ -44,28 +46,39 @@ std::string agent_name(const Arguments& arguments) {
   return name.empty() ? "my-agent" : name;
 }
 
+// A server is started for its list of tools and ended again.
+Result<std::string> tools_of_server(World& world, const Arguments& arguments) {
+  proxy::ServerOptions server;
+  server.argv = arguments.command;
+  server.url = arguments.upstream;
+  server.environment = arguments.environment;
+  return world.proxies.read_tools(world, std::move(server));
+}
+
 // Nothing (and a message) when the definitions cannot be read.
 std::optional<contract::Starter> starter_of(World& world, const Arguments& arguments) {
-  if (arguments.from_tools.empty()) return contract::starter_pack(agent_name(arguments));
-  const auto text = read_document(world, arguments.from_tools, limits::kCliDocumentBytesMax);
+  if (arguments.from_tools.empty() && !arguments.from_mcp) return contract::starter_pack(agent_name(arguments));
+  const std::string source = arguments.from_mcp ? "the server's list" : source_name(arguments.from_tools);
+  const auto text = arguments.from_mcp ? tools_of_server(world, arguments)
+                                       : read_document(world, arguments.from_tools, limits::kCliDocumentBytesMax);
   if (!text) return could_not(world, text.error().text()), std::nullopt;
   const auto document = json::parse_owned(*text);
-  if (!document)
-    return could_not(world, source_name(arguments.from_tools) + " is not JSON: " + document.error().what), std::nullopt;
+  if (!document) return could_not(world, source + " is not JSON: " + document.error().what), std::nullopt;
   contract::Findings findings;
-  findings.in(source_name(arguments.from_tools));
+  findings.in(source);
   contract::Starter starter = contract::starter_from_tools(findings, agent_name(arguments), document->root());
   for (const contract::Finding& finding : findings.list()) {
     world.print_error(render_human({finding.diagnostic}, finding.file, *text, world.colour_errors));
     starter.skipped.push_back("an entry that is no tool definition of its own");
   }
   if (starter.files.size() <= 2)  // session.yaml and tools.json
-    return could_not(world, "there is no tool in " + source_name(arguments.from_tools) + " to write a contract for"),
-           std::nullopt;
+    return could_not(world, "there is no tool in " + source + " to write a contract for"), std::nullopt;
   return starter;
 }
 
 int make_new(World& world, const Arguments& arguments) {
+  if (arguments.from_mcp ? arguments.command.empty() == arguments.upstream.empty() : !arguments.command.empty())
+    return could_not(world, "--from-mcp takes a server: -- COMMAND ARGS..., or --upstream URL");
   const auto starter = starter_of(world, arguments);
   if (!starter) return kCouldNot;
   const fs::path folder(arguments.folder);
@@ -93,18 +106,28 @@ int make_new(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_contract_new(CLI::App& contract, Action& chosen) {
+void add_contract_new(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("new", "Write a pack to start from");
+  Command* command = contract.add_subcommand("new", "Write a pack to start from");
   command->add_option("FOLDER", arguments->folder, "Where to; it is made when it is not there")->required();
   command->add_option("--agent", arguments->agent, "The agent's name (default: that of the folder)");
   command->add_option(
       "--from-tools", arguments->from_tools,
       "A contract for each of these tools: an MCP tools/list result, or OpenAI's or Anthropic's definitions");
+  command->add_flag("--from-mcp", arguments->from_mcp,
+                    "A contract for each tool of an MCP server, which is started for it");
+  command->add_option("COMMAND", arguments->command, "The server of --from-mcp, and its arguments, behind `--`");
+  command->add_option("--upstream", arguments->upstream,
+                      "The server of --from-mcp is one that runs: the URL of its endpoint");
+  command
+      ->add_option("--env", arguments->environment,
+                   "NAME=VALUE, or NAME for ours, for the environment of the server of --from-mcp; several times")
+      ->allow_extra_args(false);
   command->add_flag("--force", arguments->force, "Write over files that are there");
   examples(*command,
            "  baton contract new my-pack\n"
            "  baton contract new my-pack --agent refunds --from-tools tools.json\n"
+           "  baton contract new my-pack --from-mcp -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
            "  grep REVIEW my-pack/*.yaml                       what was guessed");
   command->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return make_new(world, *arguments); }; });

@@ -152,9 +152,9 @@ class Prove {
 
 }  // namespace
 
-void add_contract_prove(CLI::App& contract, Action& chosen) {
+void add_contract_prove(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("prove", "Prove what holds of every session of a pack");
+  Command* command = contract.add_subcommand("prove", "Prove what holds of every session of a pack");
   command->add_option("PACK", arguments->pack, "The folder of the pack (default: this one)");
   command->add_option("--role", arguments->role, "Of a workflow: the pack of this role");
   command
@@ -169,8 +169,8 @@ void add_contract_prove(CLI::App& contract, Action& chosen) {
   command
       ->add_option("--budget", arguments->budget.states,
                    "How many states to look at (default: 300000) before giving up")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}));
-  command->add_option("--format", arguments->format, "human or json")->check(CLI::IsMember({"human", "json"}));
+      ->between(std::size_t{1}, std::size_t{10'000'000});
+  command->add_option("--format", arguments->format, "human or json")->one_of({"human", "json"});
   examples(
       *command,
       "  baton contract prove my-pack --always-finish\n"

@@ -55,14 +55,14 @@ int show(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_contract_show(CLI::App& contract, Action& chosen) {
+void add_contract_show(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("show", "What a pack allows, in plain English");
+  Command* command = contract.add_subcommand("show", "What a pack allows, in plain English");
   command->add_option("PACK", arguments->pack, "The folder of the pack (default: this one)");
   command->add_option("--tool", arguments->tool, "Only this tool");
   command->add_option("--role", arguments->role, "Of a workflow: the pack of this role");
   command->add_option("--format", arguments->format, "human, or json: the plan as data, with its hash")
-      ->check(CLI::IsMember({"human", "json"}));
+      ->one_of({"human", "json"});
   examples(*command,
            "  baton contract show my-pack\n"
            "  baton contract show my-pack --tool issue_refund\n"

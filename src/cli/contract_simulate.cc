@@ -113,13 +113,13 @@ class Simulate {
 
 }  // namespace
 
-void add_contract_simulate(CLI::App& contract, Action& chosen) {
+void add_contract_simulate(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = contract.add_subcommand("simulate", "Run scenario files: what must be decided, is it?");
+  Command* command = contract.add_subcommand("simulate", "Run scenario files: what must be decided, is it?");
   command->add_option("FILE", arguments->files, "Scenario files (YAML, JSON, or JSON lines); `-` is standard input")
       ->required();
   command->add_option("--format", arguments->format, "human or json (a line for each scenario)")
-      ->check(CLI::IsMember({"human", "json"}));
+      ->one_of({"human", "json"});
   examples(*command,
            "  baton contract simulate scenarios/*.yaml\n  baton contract simulate refunds.yaml --format json");
   command->callback(

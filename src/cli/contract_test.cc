@@ -103,14 +103,14 @@ int run(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_contract_test(CLI::App& contract, Action& chosen) {
+void add_contract_test(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  Command* command =
       contract.add_subcommand("test", "Run the golden cases of a pack: is each call decided as its case says?");
   command->add_option("PACK", arguments->pack, "A folder with a pack; of a workflow the packs of all roles")
       ->required();
   command->add_option("--case", arguments->only, "Only the cases of this id; TOOL/ID for those of one tool");
-  command->add_option("--format", arguments->format, "human or json")->check(CLI::IsMember({"human", "json"}));
+  command->add_option("--format", arguments->format, "human or json")->one_of({"human", "json"});
   examples(*command,
            "  baton contract test my-pack                           0 all as expected, 1 something differs\n"
            "  baton contract test my-pack --case issue_refund/small  one of them");

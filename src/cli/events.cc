@@ -65,7 +65,7 @@ class Listener {
   // Was anything heard since this was asked last?
   bool heard() { return std::exchange(heard_, false); }
   // A new connection begins a new stream.
-  void begin() { parser_ = {}; }
+  void begin() { parser_ = net::SseParser(); }
 
  private:
   bool read(std::string_view bytes) {
@@ -162,9 +162,9 @@ int events(World& world, const EventsArguments& arguments) {
   return kYes;
 }
 
-void add_events(CLI::App& app, Action& chosen) {
+void add_events(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("events", "What happened, and what happens now");
+  Command* command = app.add_subcommand("events", "What happened, and what happens now");
   command->add_option("--stream", arguments->streams, "Only of this stream; may end in `*`, and be repeated")
       ->allow_extra_args(false);
   command->add_option("--type", arguments->types, "Only of this type; may end in `*`, and be repeated")
@@ -172,7 +172,7 @@ void add_events(CLI::App& app, Action& chosen) {
   command
       ->add_option("--from", arguments->from,
                    "From this entry on; default: all, or with --follow what comes from now on")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{INT64_MAX}));
+      ->between(std::uint64_t{1}, std::uint64_t{INT64_MAX});
   command->add_flag("-f,--follow", arguments->follow, "Go on with what comes, until interrupted");
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
   examples(*command,

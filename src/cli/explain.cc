@@ -81,9 +81,9 @@ int explain(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Action& chosen) {
+void add_explain(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("explain", "Say what a diagnostic code means and what to do about it");
+  Command* command = app.add_subcommand("explain", "Say what a diagnostic code means and what to do about it");
   command->add_option("CODE", arguments->code, "A code, such as UAIX_EXPIRED, or a wire name, such as PLAN_STATUS");
   command->add_flag("--all", arguments->all, "The whole catalogue, as Markdown");
   examples(

@@ -33,13 +33,13 @@ int find(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_find(CLI::App& app, Action& chosen) {
+void add_find(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("find", "Print the handoff found in an agent's output or transcript");
+  Command* command = app.add_subcommand("find", "Print the handoff found in an agent's output or transcript");
   std::vector<std::string> dialects = dialect_names();
   dialects.insert(dialects.begin(), "auto");
   command->add_option("--dialect", arguments->dialect, "Look for this dialect only")
-      ->check(CLI::IsMember(dialects))
+      ->one_of(dialects)
       ->capture_default_str();
   command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   examples(*command,

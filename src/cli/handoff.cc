@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// baton handoff: from a session of a workflow to a role, with what it is given along. Handing over a work item is `baton work exit`.
+// baton handoff: from a session of a workflow to a role, with what it is given along; and what a session hands in.
 #include <memory>
 
 #include "base/limits.h"
@@ -7,6 +7,7 @@
 #include "cli/input.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "cli/work.h"
 #include "cli/workflow.h"
 #include "json/parse.h"
 
@@ -28,7 +29,7 @@ bool carries_session(World& world, const NodeOptions& node) {
 struct OfferArguments {
   NodeOptions node;
   std::string session, to, expires;
-  std::vector<std::string> artifacts;
+  std::vector<std::string> artifacts, resources;
 };
 
 // NAME=VALUE, NAME=@FILE: JSON when it reads as JSON, else the text itself. False, and a message, when it is neither.
@@ -65,6 +66,11 @@ int offer(World& world, const OfferArguments& arguments) {
   for (const std::string& one : arguments.artifacts)
     if (!put_artifact(world, one, artifacts)) return kCouldNot;
   body.set("artifacts", std::move(artifacts));
+  if (!arguments.resources.empty()) {
+    json::Value resources = json::Value::array();
+    for (const std::string& one : arguments.resources) resources.push(one);
+    body.set("resources", std::move(resources));
+  }
   if (expires.seconds) body.set("expires_seconds", *expires.seconds);
   auto client = Client::open(world, arguments.node, Presents::Session);
   if (!client) return could_not(world, client.error());
@@ -111,6 +117,29 @@ int end(World& world, const EndArguments& arguments, bool decline) {
               client->post("/v1/handoffs/" + url_part(arguments.id) + (decline ? "/decline" : "/cancel"),
                            json::Value::object()),
               [&](json::Node root) { print_handoff(world, root["handoff"]); });
+}
+
+// --- documents: what a session hands in, and what is answered to a packet ----------------------------------------------------------
+
+struct DocumentArguments {
+  NodeOptions node;
+  std::string file = "-";
+};
+
+int acknowledge(World& world, const DocumentArguments& arguments) {
+  const auto text = read_document(world, arguments.file, limits::kCliDocumentBytesMax);
+  if (!text) return could_not(world, text.error());
+  auto client = Client::open(world, arguments.node, Presents::Token);
+  if (!client) return could_not(world, client.error());
+  const auto answer = client->post_text("/v1/handoffs/acknowledge", *text);
+  if (answer && !answer->ok()) return refused(world, arguments.node, *answer, source_name(arguments.file), *text);
+  if (answer && !(*answer)["session"])
+    return tell(world, arguments.node, answer, [&](json::Node root) { print_handoff(world, root["handoff"]); });
+  return tell_begun(world, arguments.node, answer, [](json::Node root) {
+    const json::Node handoff = root["handoff"];
+    return "claimed " + shown(handoff["id"]) + " of " + shown(handoff["workflow_id"]) + " as " +
+           shown(handoff["to"], 60) + ": " + artifacts_text(handoff["artifacts"]) + "\n";
+  });
 }
 
 // --- list -------------------------------------------------------------------------------------------------------------------------
@@ -185,17 +214,21 @@ int artifact(World& world, const ArtifactArguments& arguments) {
 
 }  // namespace
 
-void add_handoff(CLI::App& app, Action& chosen) {
-  CLI::App* handoff = app.add_subcommand("handoff", "Handing over within a workflow: offered, claimed, declined");
+void add_handoff(Command& app, Action& chosen) {
+  Command* handoff = app.add_subcommand("handoff", "Handing over within a workflow: offered, claimed, declined");
   handoff->require_subcommand(1);
   {
     auto arguments = std::make_shared<OfferArguments>();
-    CLI::App* command = handoff->add_subcommand("offer", "Offer a task to a role of the session's workflow");
+    Command* command = handoff->add_subcommand("offer", "Offer a task to a role of the session's workflow");
     command->add_option("--session", arguments->session, "The session; default: the one whose token is presented");
     command->add_option("--to", arguments->to, "The role")->required();
     command
         ->add_option("--artifact", arguments->artifacts,
                      "NAME=VALUE or NAME=@FILE: JSON when it reads as JSON, else text; may be repeated")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--resource", arguments->resources,
+                     "A shared resource: what the session owns of it becomes the child's; may be repeated")
         ->allow_extra_args(false);
     command->add_option("--expires", arguments->expires, "The offer ends by itself: 90, 10m, 2h, 30d");
     add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
@@ -207,7 +240,7 @@ void add_handoff(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<ClaimArguments>();
-    CLI::App* command = handoff->add_subcommand("claim", "Take it: a session of that role begins");
+    Command* command = handoff->add_subcommand("claim", "Take it: a session of that role begins");
     command->add_option("HANDOFF", arguments->id, "The handoff")->required();
     command->add_option("--session", arguments->session,
                         "A session that holds a work item becomes that session; with its token");
@@ -221,8 +254,8 @@ void add_handoff(CLI::App& app, Action& chosen) {
   }
   for (const bool decline : {true, false}) {
     auto arguments = std::make_shared<EndArguments>();
-    CLI::App* command = decline ? handoff->add_subcommand("decline", "Say that it will not be claimed")
-                                : handoff->add_subcommand("cancel", "Take an offer back");
+    Command* command = decline ? handoff->add_subcommand("decline", "Say that it will not be claimed")
+                               : handoff->add_subcommand("cancel", "Take an offer back");
     command->add_option("HANDOFF", arguments->id, "The handoff")->required();
     add_node_options(*command, arguments->node, decline ? Presents::Token : Presents::Session, Changes::Something);
     examples(*command, decline ? "  baton handoff decline hnd_42ab...\n"
@@ -235,12 +268,40 @@ void add_handoff(CLI::App& app, Action& chosen) {
     });
   }
   {
+    auto arguments = std::make_shared<DocumentArguments>();
+    Command* command = handoff->add_subcommand("submit", "Hand in what a session says at its end, or meanwhile");
+    command->add_option("FILE", arguments->file,
+                        "An exit signal, an agent_contract_handoff block or a UAIX packet; - reads standard input");
+    add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
+    examples(
+        *command,
+        "  baton handoff submit block.md\n  agent | baton find | baton handoff submit\n"
+        "\nTakes the session's token. The last word of a session without a work item closes it; one that names a role\n"
+        "of its workflow offers a handoff to it. Exit status: 0 taken, 1 refused (nothing changed), 2 could not.");
+    command->callback([arguments, &chosen] {
+      chosen = [arguments](World& world) { return submit_handoff(world, arguments->node, arguments->file); };
+    });
+  }
+  {
+    auto arguments = std::make_shared<DocumentArguments>();
+    Command* command =
+        handoff->add_subcommand("ack", "Answer a UAIX packet that offered a handoff: accepting it claims");
+    command->add_option("FILE", arguments->file, "The packet of profile uai.agent.ack.v1; - reads standard input");
+    add_node_options(*command, arguments->node, Presents::Token, Changes::Something, {"human", "json", "env"});
+    examples(*command,
+             "  baton uaix new ack --with parties.json --set /body/decision=accept | baton handoff ack\n"
+             "\nTakes a token that has the name of the packet's source: the role that the handoff was offered to.\n"
+             "Exit status: 0 taken, 1 refused, 2 could not.");
+    command->callback(
+        [arguments, &chosen] { chosen = [arguments](World& world) { return acknowledge(world, *arguments); }; });
+  }
+  {
     auto arguments = std::make_shared<ListArguments>();
     arguments->stage = "offered";
-    CLI::App* command = handoff->add_subcommand("list", "What can be claimed");
+    Command* command = handoff->add_subcommand("list", "What can be claimed");
     command->add_option("--role", arguments->role, "Only what is offered to this role");
     command->add_option("--stage", arguments->stage, "offered (default), or another stage")
-        ->check(CLI::IsMember({"offered", "claimed", "completed", "declined", "cancelled", "expired"}));
+        ->one_of({"offered", "claimed", "completed", "declined", "cancelled", "expired"});
     add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
     examples(*command,
              "  baton handoff list --role worker\n  baton handoff list --format json\n\nJSON is one handoff a line.");
@@ -248,7 +309,7 @@ void add_handoff(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<ArtifactArguments>();
-    CLI::App* command = handoff->add_subcommand("artifact", "What was handed to a session");
+    Command* command = handoff->add_subcommand("artifact", "What was handed to a session");
     command->add_option("NAME", arguments->name, "One of them: its content; default: which there are");
     command->add_option("--session", arguments->session, "The session; default: the one whose token is presented");
     add_node_options(*command, arguments->node, Presents::Session, Changes::Nothing);

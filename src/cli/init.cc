@@ -252,9 +252,9 @@ int init(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_init(CLI::App& app, Action& chosen) {
+void add_init(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("init", "Make a store here, its ledger and keys, and the first operator");
+  Command* command = app.add_subcommand("init", "Make a store here, its ledger and keys, and the first operator");
   command->add_option("--store", arguments->store.store,
                       "A folder or a postgresql:// URL; default: BATON_STORE, .baton in this folder");
   command->add_option("--keys", arguments->store.keys,
@@ -262,9 +262,7 @@ void add_init(CLI::App& app, Action& chosen) {
   command->add_option("--actor", arguments->actor, "Who the operator is; default: USER");
   command->add_option("--passphrase-file", arguments->passphrase_file,
                       "Seal the operator's token with the line in this file; default: asked for at a terminal");
-  command->add_option("--format", arguments->format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
-      ->capture_default_str();
+  command->add_option("--format", arguments->format, "human or json")->one_of({"human", "json"})->capture_default_str();
   examples(*command,
            "  baton init\n  baton init --store postgresql://baton@db/ledger --actor ines\n"
            "\nNothing that is there is written over. Exit status: 0 made, 1 it is there already, 2 could not.");

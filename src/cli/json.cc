@@ -82,24 +82,24 @@ int canon(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_json(CLI::App& app, Action& chosen) {
+void add_json(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("json", "Strict JSON: verdicts and canonical form");
+  Command* command = app.add_subcommand("json", "Strict JSON: verdicts and canonical form");
   command->require_subcommand(1);
   examples(*command, "  baton json check file.json\n  baton json canon file.json | sha256sum");
 
-  CLI::App* check_command = command->add_subcommand("check", "Is this strict JSON (RFC 8259, each key once, UTF-8)?");
+  Command* check_command = command->add_subcommand("check", "Is this strict JSON (RFC 8259, each key once, UTF-8)?");
   check_command->add_option("--format", arguments->format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
+      ->one_of({"human", "json"})
       ->capture_default_str();
   check_command->add_option("FILE", arguments->files, "Files; - or none reads standard input");
   examples(*check_command, "  baton json check *.json\n\nExit status: 0 all are, 1 one is not, 2 could not read.");
   check_command->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return check(world, *arguments); }; });
 
-  CLI::App* canon_command = command->add_subcommand("canon", "Print the canonical form (RFC 8785), without a line end");
+  Command* canon_command = command->add_subcommand("canon", "Print the canonical form (RFC 8785), without a line end");
   canon_command->add_option("--numbers", arguments->numbers, "rfc8785: as doubles; exact: every digit kept")
-      ->check(CLI::IsMember({"rfc8785", "exact"}))
+      ->one_of({"rfc8785", "exact"})
       ->capture_default_str();
   canon_command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   examples(*canon_command,

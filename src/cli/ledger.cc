@@ -80,8 +80,8 @@ void Progress::operator()(std::uint64_t done, std::uint64_t all) {
                      std::to_string(left) + " s left");
 }
 
-void add_ledger(CLI::App& app, Action& chosen) {
-  CLI::App* ledger = app.add_subcommand("ledger", "What happened, and whether the record can be trusted");
+void add_ledger(Command& app, Action& chosen) {
+  Command* ledger = app.add_subcommand("ledger", "What happened, and whether the record can be trusted");
   ledger->require_subcommand(1);
   examples(*ledger,
            "  baton ledger show --stream work/W-12         what happened to one work item\n"

@@ -2,7 +2,6 @@
 // The commands of `baton ledger`, one function each; cli/ledger.cc adds them all.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
@@ -11,16 +10,16 @@
 
 namespace baton::cli {
 
-void add_ledger_append(CLI::App& ledger, Action& chosen);
-void add_ledger_show(CLI::App& ledger, Action& chosen);
-void add_ledger_tail(CLI::App& ledger, Action& chosen);
-void add_ledger_stats(CLI::App& ledger, Action& chosen);
-void add_ledger_verify(CLI::App& ledger, Action& chosen);
-void add_ledger_export(CLI::App& ledger, Action& chosen);
-void add_ledger_prove(CLI::App& ledger, Action& chosen);
-void add_ledger_seal(CLI::App& ledger, Action& chosen);
-void add_ledger_keys(CLI::App& ledger, Action& chosen);
-void add_ledger_erase(CLI::App& ledger, Action& chosen);
+void add_ledger_append(Command& ledger, Action& chosen);
+void add_ledger_show(Command& ledger, Action& chosen);
+void add_ledger_tail(Command& ledger, Action& chosen);
+void add_ledger_stats(Command& ledger, Action& chosen);
+void add_ledger_verify(Command& ledger, Action& chosen);
+void add_ledger_export(Command& ledger, Action& chosen);
+void add_ledger_prove(Command& ledger, Action& chosen);
+void add_ledger_seal(Command& ledger, Action& chosen);
+void add_ledger_keys(Command& ledger, Action& chosen);
+void add_ledger_erase(Command& ledger, Action& chosen);
 
 // One entry for people, on one line; or all of it when `whole`.
 std::string entry_line(const store::EntryRow& row, bool colour);

@@ -29,7 +29,7 @@ struct Filter {
   }
 };
 
-void add_filter(CLI::App& command, Filter& filter) {
+void add_filter(Command& command, Filter& filter) {
   command.add_option("--stream", filter.stream, "Only entries of this stream");
   command.add_option("--type", filter.type, "Only entries of this type; `ledger.` means all that begin so");
   command.add_option("--actor", filter.actor, "Only entries by this actor");
@@ -293,18 +293,16 @@ int stats(World& world, const StatsArguments& arguments) {
   return kYes;
 }
 
-void add_format(CLI::App& command, std::string& format) {
-  command.add_option("--format", format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
-      ->capture_default_str();
+void add_format(Command& command, std::string& format) {
+  command.add_option("--format", format, "human or json")->one_of({"human", "json"})->capture_default_str();
 }
 
 }  // namespace
 
-void add_ledger_show(CLI::App& ledger, Action& chosen) {
+void add_ledger_show(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* command = ledger.add_subcommand("show", "Entries, one a line; or one entry in full");
-  command->add_option("SEQUENCE", arguments->sequence, "The number of one entry")->check(CLI::PositiveNumber);
+  Command* command = ledger.add_subcommand("show", "Entries, one a line; or one entry in full");
+  command->add_option("SEQUENCE", arguments->sequence, "The number of one entry")->positive();
   add_store_options(*command, arguments->store, false);
   add_filter(*command, arguments->filter);
   command->add_option("--from", arguments->filter.from, "From this entry on");
@@ -320,9 +318,9 @@ void add_ledger_show(CLI::App& ledger, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return show(world, *arguments); }; });
 }
 
-void add_ledger_tail(CLI::App& ledger, Action& chosen) {
+void add_ledger_tail(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<TailArguments>();
-  CLI::App* command = ledger.add_subcommand("tail", "The newest entries, and those to come");
+  Command* command = ledger.add_subcommand("tail", "The newest entries, and those to come");
   add_store_options(*command, arguments->store, false);
   add_filter(*command, arguments->filter);
   command->add_option("-n,--count", arguments->count, "How many of the newest")->capture_default_str();
@@ -332,9 +330,9 @@ void add_ledger_tail(CLI::App& ledger, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return tail(world, *arguments); }; });
 }
 
-void add_ledger_stats(CLI::App& ledger, Action& chosen) {
+void add_ledger_stats(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<StatsArguments>();
-  CLI::App* command = ledger.add_subcommand("stats", "How many entries, of what, by whom, since when");
+  Command* command = ledger.add_subcommand("stats", "How many entries, of what, by whom, since when");
   add_store_options(*command, arguments->store, false);
   add_format(*command, arguments->format);
   examples(*command, "  baton ledger stats\n  baton ledger stats --store postgresql://baton@db/ledger --format json");

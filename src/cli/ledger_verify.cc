@@ -301,9 +301,9 @@ int verify_receipt(World& world, const ReceiptArguments& arguments) {
 
 }  // namespace
 
-void add_ledger_verify(CLI::App& ledger, Action& chosen) {
+void add_ledger_verify(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* command = ledger.add_subcommand("verify", "Is the ledger whole? Every entry, seal, tree row and blob");
+  Command* command = ledger.add_subcommand("verify", "Is the ledger whole? Every entry, seal, tree row and blob");
   command->add_option("LOCATION", arguments->location,
                       "A store or an exported file, instead of --store; - reads an export");
   add_store_options(*command, arguments->store, false);
@@ -317,9 +317,7 @@ void add_ledger_verify(CLI::App& ledger, Action& chosen) {
                    "A witness you know of, beside those the ledger names: folder:/path, ...")
       ->allow_extra_args(false);
   command->add_flag("--rebuild", arguments->rebuild, "Also make every table again from the entries and compare");
-  command->add_option("--format", arguments->format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
-      ->capture_default_str();
+  command->add_option("--format", arguments->format, "human or json")->one_of({"human", "json"})->capture_default_str();
   examples(*command,
            "  baton ledger verify --public-key ledger.pub --checkpoint kept.txt\n"
            "  baton ledger verify export.jsonl\n  baton ledger verify --rebuild\n"
@@ -327,9 +325,9 @@ void add_ledger_verify(CLI::App& ledger, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return verify(world, *arguments); }; });
 }
 
-void add_ledger_export(CLI::App& ledger, Action& chosen) {
+void add_ledger_export(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = ledger.add_subcommand("export", "All of it as JSON lines, for others to verify");
+  Command* command = ledger.add_subcommand("export", "All of it as JSON lines, for others to verify");
   add_store_options(*command, arguments->store, false);
   examples(*command,
            "  baton ledger export > ledger.jsonl\n  baton ledger verify ledger.jsonl\n"
@@ -338,10 +336,10 @@ void add_ledger_export(CLI::App& ledger, Action& chosen) {
       [arguments, &chosen] { chosen = [arguments](World& world) { return write_export(world, *arguments); }; });
 }
 
-void add_ledger_prove(CLI::App& ledger, Action& chosen) {
+void add_ledger_prove(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<ProveArguments>();
-  CLI::App* command = ledger.add_subcommand("prove", "A receipt: an entry, and the proof that it is in the ledger");
-  command->add_option("SEQUENCE", arguments->sequence, "The entry")->check(CLI::PositiveNumber);
+  Command* command = ledger.add_subcommand("prove", "A receipt: an entry, and the proof that it is in the ledger");
+  command->add_option("SEQUENCE", arguments->sequence, "The entry")->positive();
   command->add_option("--since", arguments->since,
                       "Prove instead that the ledger of so many entries is this one's beginning");
   add_store_options(*command, arguments->store, false);
@@ -351,18 +349,18 @@ void add_ledger_prove(CLI::App& ledger, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return prove(world, *arguments); }; });
 }
 
-void add_receipt(CLI::App& app, Action& chosen) {
+void add_receipt(Command& app, Action& chosen) {
   auto arguments = std::make_shared<ReceiptArguments>();
-  CLI::App* command = app.add_subcommand("receipt", "Proofs that an entry is in a ledger");
+  Command* command = app.add_subcommand("receipt", "Proofs that an entry is in a ledger");
   command->require_subcommand(1);
   examples(*command, "  baton receipt verify receipt.json --public-key ledger.pub");
-  CLI::App* checking = command->add_subcommand("verify", "Does the receipt hold? Needs nothing but the public key");
+  Command* checking = command->add_subcommand("verify", "Does the receipt hold? Needs nothing but the public key");
   checking->add_option("FILE", arguments->file, "A receipt; - or none reads standard input");
   checking->add_option("--public-key", arguments->public_key, "A file with the ledger's public key")->required();
   checking->add_option("--checkpoint", arguments->checkpoint,
                        "For a proof of `prove --since`: a file with the older seal that was kept");
   checking->add_option("--format", arguments->format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
+      ->one_of({"human", "json"})
       ->capture_default_str();
   examples(*checking,
            "  baton receipt verify receipt.json --public-key ledger.pub\n"

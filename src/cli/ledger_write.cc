@@ -295,9 +295,9 @@ int erase(World& world, const EraseArguments& arguments) {
 
 }  // namespace
 
-void add_ledger_append(CLI::App& ledger, Action& chosen) {
+void add_ledger_append(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<AppendArguments>();
-  CLI::App* command = ledger.add_subcommand("append", "Record notes: one JSON object a line, all or none");
+  Command* command = ledger.add_subcommand("append", "Record notes: one JSON object a line, all or none");
   command->add_option("FILE", arguments->file, "JSON lines; - or none reads standard input");
   command->add_option("--stream", arguments->stream, "What the notes are about, such as work/W-12")->required();
   command->add_option("--type", arguments->type, "note, or note.WORD")->capture_default_str();
@@ -311,9 +311,9 @@ void add_ledger_append(CLI::App& ledger, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return append(world, *arguments); }; });
 }
 
-void add_ledger_seal(CLI::App& ledger, Action& chosen) {
+void add_ledger_seal(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<SealArguments>();
-  CLI::App* command =
+  Command* command =
       ledger.add_subcommand("seal", "The newest seal, a signed checkpoint; also brings it to the ledger's witnesses");
   add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
   command
@@ -327,9 +327,9 @@ void add_ledger_seal(CLI::App& ledger, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return seal(world, *arguments); }; });
 }
 
-void add_ledger_keys(CLI::App& ledger, Action& chosen) {
+void add_ledger_keys(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<KeysArguments>();
-  CLI::App* command =
+  Command* command =
       ledger.add_subcommand("keys", "The keys that seal the ledger: list, export, rotate, admit, retire");
   command->require_subcommand(0, 1);
   add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
@@ -342,32 +342,32 @@ void add_ledger_keys(CLI::App& ledger, Action& chosen) {
            "\nExit status: 0 done, 1 refused or no keys, 2 could not.");
   command->fallthrough();
   command->callback([arguments, &chosen, command] {
-    if (command->get_subcommands().empty())
+    if (!command->subcommand_given())
       chosen = [arguments](World& world) { return list_keys(world, *arguments, false); };
   });
-  CLI::App* exporting = command->add_subcommand("export", "The active public keys");
+  Command* exporting = command->add_subcommand("export", "The active public keys");
   exporting->add_flag("--pem", arguments->pem, "As PEM, for openssl and others");
   exporting->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return list_keys(world, *arguments, true); }; });
-  CLI::App* rotating = command->add_subcommand("rotate", "Make a new key; the entry is signed by both");
+  Command* rotating = command->add_subcommand("rotate", "Make a new key; the entry is signed by both");
   rotating->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return rotate(world, *arguments); }; });
-  CLI::App* requesting = command->add_subcommand("request", "Make this node's key, and the request to admit it");
+  Command* requesting = command->add_subcommand("request", "Make this node's key, and the request to admit it");
   requesting->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return request(world, *arguments); }; });
-  CLI::App* admitting = command->add_subcommand("admit", "Admit another node's key");
+  Command* admitting = command->add_subcommand("admit", "Admit another node's key");
   admitting->add_option("FILE", arguments->file, "What `keys request` printed; - or none reads standard input");
   admitting->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return admit(world, *arguments); }; });
-  CLI::App* retiring = command->add_subcommand("retire", "A key of another node may not seal any more");
+  Command* retiring = command->add_subcommand("retire", "A key of another node may not seal any more");
   retiring->add_option("KEY_ID", arguments->key_id, "As `baton ledger keys` lists it")->required();
   retiring->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return retire(world, *arguments); }; });
 }
 
-void add_ledger_erase(CLI::App& ledger, Action& chosen) {
+void add_ledger_erase(Command& ledger, Action& chosen) {
   auto arguments = std::make_shared<EraseArguments>();
-  CLI::App* command = ledger.add_subcommand("erase", "Erase the content of a blob; the chain stays whole and says so");
+  Command* command = ledger.add_subcommand("erase", "Erase the content of a blob; the chain stays whole and says so");
   command->add_option("SHA256", arguments->sha256, "The blob, as entries refer to it")->required();
   command->add_option("--reason", arguments->reason, "Why; recorded")->required();
   add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);

@@ -15,15 +15,15 @@ namespace baton::cli {
 
 // `baton serve`, as given.
 struct ServeOptions {
-  std::string store, keys;             // as in StoreOptions
-  std::string config;                  // a file; empty: config.yaml in the store's folder, if there is one
-  std::string socket;                  // empty: node.sock in the store's folder (none for PostgreSQL unless given)
-  std::vector<std::string> listen;     // host:port
+  std::string store, keys;          // as in StoreOptions
+  std::string config;               // a file; empty: config.yaml in the store's folder, if there is one
+  std::string socket;               // empty: node.sock in the store's folder (none for PostgreSQL unless given)
+  std::vector<std::string> listen;  // host:port
   std::string certificate, key;
   std::vector<std::string> hosts;
   std::optional<std::chrono::seconds> idle;  // ends itself after so long without a client
   bool started_by_client = false;
-  std::string log = "-";               // a file, `-`: standard error
+  std::string log = "-";  // a file, `-`: standard error
 };
 
 class Nodes {
@@ -32,7 +32,8 @@ class Nodes {
   // Runs a node until it is told to stop (SIGTERM, SIGINT, POST /v1/stop, idle). The exit status.
   virtual int serve(World& world, const ServeOptions& options) = 0;
   // One request to the node's API in this process, without a socket: takes the store's lock for as long as it lasts.
-  virtual Result<net::HttpAnswer> in_process(World& world, const ServeOptions& options, const net::HttpRequest& request) = 0;
+  virtual Result<net::HttpAnswer> in_process(World& world, const ServeOptions& options,
+                                             const net::HttpRequest& request) = 0;
   // Starts `baton serve` in the background for a store: own session, scrubbed environment, log file in the store's folder; returns when
   // it was started, not when it answers.
   virtual Result<void> start_in_background(World& world, const ServeOptions& options) = 0;

@@ -98,9 +98,9 @@ int replay(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Action& chosen) {
+void add_replay(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("replay", "What would another pack have decided? Nothing is executed");
+  Command* command = app.add_subcommand("replay", "What would another pack have decided? Nothing is executed");
   command->add_option("--contracts", arguments->contracts, "The pack's folder; default: each session's own pack");
   command->add_option("--role", arguments->role, "Only sessions of this role; and of a workflow, its pack");
   command->add_option("--since", arguments->since, "Tell only of decisions from this UTC time on");

@@ -8,7 +8,7 @@
 
 namespace baton::cli {
 
-void add_serve(CLI::App& app, Action& chosen) {
+void add_serve(Command& app, Action& chosen) {
   struct Arguments {
     StoreOptions store;
     ServeOptions options;
@@ -16,26 +16,24 @@ void add_serve(CLI::App& app, Action& chosen) {
   };
   auto arguments = std::make_shared<Arguments>();
   ServeOptions& options = arguments->options;
-  CLI::App* command =
+  Command* command =
       app.add_subcommand("serve", "Runs a node: the process that owns a store and answers everyone else");
   add_store_options(*command, arguments->store, true);
   command->add_option("--config", options.config, "The configuration; default: config.yaml in the store's folder");
   command->add_option("--socket", options.socket, "The unix socket; default: node.sock in the store's folder");
   command->add_option("--listen", options.listen, "Also listen on TCP: HOST:PORT, port 0 for any; several times")
       ->allow_extra_args(false);
-  CLI::Option* certificate =
-      command->add_option("--tls-certificate", options.certificate, "A PEM file, the chain with it");
-  CLI::Option* key = command->add_option("--tls-key", options.key, "Its private key, a PEM file");
+  Option* certificate = command->add_option("--tls-certificate", options.certificate, "A PEM file, the chain with it");
+  Option* key = command->add_option("--tls-key", options.key, "Its private key, a PEM file");
   certificate->needs(key);
   key->needs(certificate);
   command->add_option("--host", options.hosts, "A further name that clients may call the node by; several times")
       ->allow_extra_args(false);
-  CLI::Option* idle =
-      command->add_option("--idle", arguments->idle_seconds, "Ends after so many seconds without a client")
-          ->check(CLI::Range(1, 366 * 24 * 3600));
+  Option* idle = command->add_option("--idle", arguments->idle_seconds, "Ends after so many seconds without a client")
+                     ->between(std::int64_t{1}, std::int64_t{366 * 24 * 3600});
   command->add_option("--log", options.log, "A file for the log, JSON lines; `-` is standard error")
       ->capture_default_str();
-  command->add_flag("--started-by-client", options.started_by_client)->group("");
+  command->add_flag("--started-by-client", options.started_by_client)->hidden();
   examples(
       *command,
       "  baton serve                                      for .baton here or above, by its socket\n"

@@ -212,18 +212,18 @@ int kill(World& world, const IdArguments& arguments) {
 
 }  // namespace
 
-void add_session(CLI::App& app, Action& chosen) {
-  CLI::App* session = app.add_subcommand("session", "Sessions that are held to a contract pack");
+void add_session(Command& app, Action& chosen) {
+  Command* session = app.add_subcommand("session", "Sessions that are held to a contract pack");
   session->require_subcommand(1);
   {
     auto arguments = std::make_shared<OpenArguments>();
-    CLI::App* command = session->add_subcommand("open", "Open a session under a pack, or hold the leased one to it");
+    Command* command = session->add_subcommand("open", "Open a session under a pack, or hold the leased one to it");
     command->add_option("--pack", arguments->pack, "The pack's hash; default: the one that is active for the role");
     command->add_option("--role", arguments->role, "The role; default: the leased session's, or `agent`");
     command->add_option("--mode", arguments->mode, "enforce (default); an operator may say shadow or log-only")
-        ->check(CLI::IsMember({"enforce", "shadow", "log-only"}));
+        ->one_of({"enforce", "shadow", "log-only"});
     command->add_option("--gate", arguments->gate, "What a blocked call does to the others of its response")
-        ->check(CLI::IsMember({"reject_all", "strip_partial", "strip_blocked"}));
+        ->one_of({"reject_all", "strip_partial", "strip_blocked"});
     command->add_option("--label", arguments->labels, "A label to begin with; may be repeated")
         ->allow_extra_args(false);
     command->add_option("--principal", arguments->principal, "A JSON file about whom the session acts for");
@@ -237,16 +237,15 @@ void add_session(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<ListArguments>();
-    CLI::App* command = session->add_subcommand("list", "The governed sessions");
-    command->add_option("--standing", arguments->standing, "Only these")
-        ->check(CLI::IsMember({"open", "killed", "closed"}));
+    Command* command = session->add_subcommand("list", "The governed sessions");
+    command->add_option("--standing", arguments->standing, "Only these")->one_of({"open", "killed", "closed"});
     add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
     examples(*command, "  baton session list --standing open\n  baton session list --format json");
     command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return list(world, *arguments); }; });
   }
   {
     auto arguments = std::make_shared<IdArguments>();
-    CLI::App* command = session->add_subcommand("show", "One session: where it is, what it may do, what is open");
+    Command* command = session->add_subcommand("show", "One session: where it is, what it may do, what is open");
     command->add_option("SESSION", arguments->id, "The session")->required();
     add_node_options(*command, arguments->node, Presents::Session, Changes::Nothing);
     examples(*command, "  baton session show ses_1f0c...");
@@ -254,7 +253,7 @@ void add_session(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<IdArguments>();
-    CLI::App* command = session->add_subcommand("tail", "What happened in a session, and what happens now");
+    Command* command = session->add_subcommand("tail", "What happened in a session, and what happens now");
     command->add_option("SESSION", arguments->id, "The session")->required();
     command->add_flag("-f,--follow", arguments->follow, "Go on with what comes, until interrupted");
     add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
@@ -266,12 +265,10 @@ void add_session(CLI::App& app, Action& chosen) {
   add_session_close(*session, chosen);
   {
     auto arguments = std::make_shared<ResolveArguments>();
-    CLI::App* command = session->add_subcommand("resolve", "Say what became of a call nobody knows about");
+    Command* command = session->add_subcommand("resolve", "Say what became of a call nobody knows about");
     command->add_option("SESSION", arguments->id, "The session")->required();
     command->add_option("CALL", arguments->call, "The call")->required();
-    command->add_option("--result", arguments->result, "What you found out")
-        ->required()
-        ->check(CLI::IsMember({"ok", "error"}));
+    command->add_option("--result", arguments->result, "What you found out")->required()->one_of({"ok", "error"});
     command->add_option("--output", arguments->output, "Of a call that succeeded: a JSON file with what it gave");
     command->add_option("--error", arguments->error, "Of one that failed: the code");
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
@@ -283,7 +280,7 @@ void add_session(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<IdArguments>();
-    CLI::App* command = session->add_subcommand("kill", "End a session at once; its item is BLOCKED");
+    Command* command = session->add_subcommand("kill", "End a session at once; its item is BLOCKED");
     command->add_option("SESSION", arguments->id, "The session")->required();
     command->add_option("--reason", arguments->reason, "Why, for the record");
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);

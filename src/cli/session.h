@@ -7,8 +7,8 @@
 
 namespace baton::cli {
 
-void add_session_call(CLI::App& session, Action& chosen);
-void add_session_settle(CLI::App& session, Action& chosen);
-void add_session_close(CLI::App& session, Action& chosen);
+void add_session_call(Command& session, Action& chosen);
+void add_session_settle(Command& session, Action& chosen);
+void add_session_close(Command& session, Action& chosen);
 
 }  // namespace baton::cli

@@ -109,9 +109,9 @@ int close(World& world, const CloseArguments& arguments) {
 
 }  // namespace
 
-void add_session_call(CLI::App& session, Action& chosen) {
+void add_session_call(Command& session, Action& chosen) {
   auto arguments = std::make_shared<CallArguments>();
-  CLI::App* command = session.add_subcommand("call", "Ask whether a tool may be called now");
+  Command* command = session.add_subcommand("call", "Ask whether a tool may be called now");
   command->add_option("SESSION", arguments->session, "The session")->required();
   command->add_option("TOOL", arguments->tool, "The tool")->required();
   command->add_option("--arguments", arguments->arguments, "JSON, or @FILE; default: {}");
@@ -124,14 +124,14 @@ void add_session_call(CLI::App& session, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return call(world, *arguments); }; });
 }
 
-void add_session_settle(CLI::App& session, Action& chosen) {
+void add_session_settle(Command& session, Action& chosen) {
   auto arguments = std::make_shared<SettleArguments>();
-  CLI::App* command = session.add_subcommand("settle", "Say what became of a call");
+  Command* command = session.add_subcommand("settle", "Say what became of a call");
   command->add_option("SESSION", arguments->session, "The session")->required();
   command->add_option("CALL", arguments->call, "The call")->required();
   command->add_option("--result", arguments->result, "What became of it")
       ->required()
-      ->check(CLI::IsMember({"ok", "error", "timeout", "unknown"}));
+      ->one_of({"ok", "error", "timeout", "unknown"});
   command->add_option("--output", arguments->output, "Of one that succeeded: what it gave, as JSON or @FILE");
   command->add_option("--error", arguments->error, "Of one that failed: the code");
   add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
@@ -141,9 +141,9 @@ void add_session_settle(CLI::App& session, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return settle(world, *arguments); }; });
 }
 
-void add_session_close(CLI::App& session, Action& chosen) {
+void add_session_close(Command& session, Action& chosen) {
   auto arguments = std::make_shared<CloseArguments>();
-  CLI::App* command = session.add_subcommand("close", "End a session that is done, and has no work item");
+  Command* command = session.add_subcommand("close", "End a session that is done, and has no work item");
   command->add_option("SESSION", arguments->session, "The session")->required();
   add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
   examples(*command,

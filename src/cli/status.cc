@@ -104,9 +104,9 @@ int stop(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_status(CLI::App& app, Action& chosen) {
+void add_status(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("status", "Does a node run, of what store, and who holds what?");
+  Command* command = app.add_subcommand("status", "Does a node run, of what store, and who holds what?");
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
   examples(*command,
            "  baton status\n  baton status --node https://baton.example.org:7070 --token-file t --format json\n"
@@ -114,10 +114,9 @@ void add_status(CLI::App& app, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return status(world, *arguments); }; });
 }
 
-void add_stop(CLI::App& app, Action& chosen) {
+void add_stop(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("stop", "Ask the node to end; the next command that needs one starts it again");
+  Command* command = app.add_subcommand("stop", "Ask the node to end; the next command that needs one starts it again");
   add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
   examples(
       *command,

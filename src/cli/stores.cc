@@ -27,7 +27,7 @@ std::optional<fs::path> user_folder(World& world, const char* variable, const ch
   return fs::path(*home) / below_home / "baton";
 }
 
-void add_store_options(CLI::App& command, StoreOptions& options, bool with_keys) {
+void add_store_options(Command& command, StoreOptions& options, bool with_keys) {
   command.add_option(
       "--store", options.store,
       "A folder or a postgresql:// URL; default: BATON_STORE, .baton here or above, the user's data folder");

@@ -2,13 +2,13 @@
 // Which store a command means, and how it gets it open. main/ has the real Stores; no command names a backend.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "cli/command.h"
 #include "cli/world.h"
 #include "runtime/ledger.h"
 #include "store/store.h"
@@ -30,7 +30,7 @@ struct StoreOptions {
   std::string store;
   std::string keys;
 };
-void add_store_options(CLI::App& command, StoreOptions& options, bool with_keys);
+void add_store_options(Command& command, StoreOptions& options, bool with_keys);
 
 enum class LocationKind { Folder, Url, ExportedFile };
 struct Location {

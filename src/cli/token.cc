@@ -100,18 +100,18 @@ int revoke(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_token(CLI::App& app, Action& chosen) {
-  CLI::App* token = app.add_subcommand("token", "Who may speak to a node: make, list and revoke tokens");
+void add_token(Command& app, Action& chosen) {
+  Command* token = app.add_subcommand("token", "Who may speak to a node: make, list and revoke tokens");
   token->require_subcommand(1);
   examples(*token,
            "  baton token create --actor reviewer-1 --kind agent --token-out reviewer.token\n"
            "  baton token list\n  baton token revoke 5f0c...");
   {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command = token->add_subcommand("create", "Make a token for an actor");
+    Command* command = token->add_subcommand("create", "Make a token for an actor");
     command->add_option("--actor", arguments->actor, "Who will present it")->required();
     command->add_option("--kind", arguments->kind, "agent, operator, ci or auditor")
-        ->check(CLI::IsMember({"agent", "operator", "ci", "auditor"}))
+        ->one_of({"agent", "operator", "ci", "auditor"})
         ->capture_default_str();
     command->add_option("--scope", arguments->scopes, "Only for this; may be repeated; default: all its kind may do")
         ->allow_extra_args(false);
@@ -130,14 +130,14 @@ void add_token(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command = token->add_subcommand("list", "All tokens, without their texts");
+    Command* command = token->add_subcommand("list", "All tokens, without their texts");
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
     examples(*command, "  baton token list --format json");
     command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return list(world, *arguments); }; });
   }
   {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command = token->add_subcommand("revoke", "A token is worth nothing any more");
+    Command* command = token->add_subcommand("revoke", "A token is worth nothing any more");
     command->add_option("ID", arguments->id, "As `baton token list` shows it")->required();
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
     examples(*command, "  baton token revoke 5f0c...\n\nExit status: 0 revoked, 1 refused, 2 could not.");

@@ -83,26 +83,26 @@ int translate(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_translate(CLI::App& app, Action& chosen) {
+void add_translate(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("translate", "Translate a handoff into another dialect, listing what is lost");
+  Command* command = app.add_subcommand("translate", "Translate a handoff into another dialect, listing what is lost");
   std::vector<std::string> dialects = dialect_names();
-  command->add_option("--to", arguments->to, "The target dialect")->required()->check(CLI::IsMember(dialects));
+  command->add_option("--to", arguments->to, "The target dialect")->required()->one_of(dialects);
   dialects.insert(dialects.begin(), "auto");
   command->add_option("--from", arguments->from, "The source dialect; auto recognises it")
-      ->check(CLI::IsMember(dialects))
+      ->one_of(dialects)
       ->capture_default_str();
   command->add_option("--set", arguments->set, "Supply a member the source does not have: /path=value")
       ->allow_extra_args(false);
   command->add_option("--with", arguments->with, "Supply members from a JSON file of the target's shape");
   command->add_option("--now", arguments->now, "Judge expiry at this UTC time instead of now");
   command->add_option("--profile", arguments->profile, "handoff-spec: which profile")
-      ->check(CLI::IsMember({"default", "raxx"}))
+      ->one_of({"default", "raxx"})
       ->capture_default_str();
   command
       ->add_option("--format", arguments->format,
                    "human: the document, the report on standard error; json: both in one object")
-      ->check(CLI::IsMember({"human", "json"}))
+      ->one_of({"human", "json"})
       ->capture_default_str();
   command->add_flag("--strict", arguments->strict, "Refuse a translation that loses something");
   command->add_flag("--fixture", arguments->fixture,

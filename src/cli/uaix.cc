@@ -117,21 +117,21 @@ int verify(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_uaix(CLI::App& app, Action& chosen) {
+void add_uaix(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("uaix", "Make, seal and verify UAIX packets");
+  Command* command = app.add_subcommand("uaix", "Make, seal and verify UAIX packets");
   command->require_subcommand(1);
   examples(*command,
            "  baton uaix new handoff --with parties.json --set /body/task_id=task_release_12 > packet.json\n"
            "  baton uaix seal draft.json > packet.json\n"
            "  baton uaix verify packet.json");
 
-  CLI::App* make = command->add_subcommand(
+  Command* make = command->add_subcommand(
       "new", "Make a sealed packet; ids, times and versions are filled in, the rest is yours to supply");
   make->add_option("KIND", arguments->kind, "handoff, ack or blocker; the other profiles on request")
       ->required()
-      ->check(CLI::IsMember(
-          {"handoff", "ack", "blocker", "memory-proposal", "task-status", "final-report", "correction", "capability"}));
+      ->one_of(
+          {"handoff", "ack", "blocker", "memory-proposal", "task-status", "final-report", "correction", "capability"});
   make->add_option("--set", arguments->set, "Supply a member: /path=value")->allow_extra_args(false);
   make->add_option("--with", arguments->with, "Supply members from a JSON file of the packet's shape");
   make->add_option("--now", arguments->now, "The time of issue, UTC, instead of now");
@@ -143,17 +143,17 @@ void add_uaix(CLI::App& app, Action& chosen) {
            "could not.");
   make->callback([arguments, &chosen] { chosen = [arguments](World& world) { return create(world, *arguments); }; });
 
-  CLI::App* seal_command = command->add_subcommand("seal", "Put the right checksum into a packet");
+  Command* seal_command = command->add_subcommand("seal", "Put the right checksum into a packet");
   seal_command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   examples(*seal_command, "  baton uaix seal draft.json > packet.json");
   seal_command->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return seal(world, *arguments); }; });
 
-  CLI::App* verify_command = command->add_subcommand("verify", "Check a packet: shape, times, texts, seal");
+  Command* verify_command = command->add_subcommand("verify", "Check a packet: shape, times, texts, seal");
   verify_command->add_option("FILE", arguments->file, "A file; - or none reads standard input");
   verify_command->add_option("--now", arguments->now, "Judge expiry at this UTC time instead of now");
   verify_command->add_option("--format", arguments->format, "human or json")
-      ->check(CLI::IsMember({"human", "json"}))
+      ->one_of({"human", "json"})
       ->capture_default_str();
   verify_command->add_flag("--fixture", arguments->fixture, "Accept the published fixture's placeholder checksum");
   examples(*verify_command,

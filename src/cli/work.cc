@@ -74,8 +74,8 @@ const std::vector<std::string>& phase_names() {
   return names;
 }
 
-void add_work(CLI::App& app, Action& chosen) {
-  CLI::App* work = app.add_subcommand("work", "What is to be done, who does it, and the way from hand to hand");
+void add_work(Command& app, Action& chosen) {
+  Command* work = app.add_subcommand("work", "What is to be done, who does it, and the way from hand to hand");
   work->require_subcommand(1);
   examples(*work,
            "  baton work create 'Mend the tide table'         something to be done\n"

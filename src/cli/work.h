@@ -3,7 +3,6 @@
 // item from an answer, and showing it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,19 +17,22 @@
 
 namespace baton::cli {
 
-void add_work_create(CLI::App& work, Action& chosen);
-void add_work_list(CLI::App& work, Action& chosen);
-void add_work_show(CLI::App& work, Action& chosen);
-void add_work_claim(CLI::App& work, Action& chosen);
-void add_work_wait(CLI::App& work, Action& chosen);
-void add_work_renew(CLI::App& work, Action& chosen);
-void add_work_release(CLI::App& work, Action& chosen);
-void add_work_exit(CLI::App& work, Action& chosen);
-void add_work_unblock(CLI::App& work, Action& chosen);
-void add_work_answer(CLI::App& work, Action& chosen);
-void add_work_abort(CLI::App& work, Action& chosen);
-void add_work_ci(CLI::App& work, Action& chosen);
-void add_work_board(CLI::App& work, Action& chosen);
+void add_work_create(Command& work, Action& chosen);
+void add_work_list(Command& work, Action& chosen);
+void add_work_show(Command& work, Action& chosen);
+void add_work_claim(Command& work, Action& chosen);
+void add_work_wait(Command& work, Action& chosen);
+void add_work_renew(Command& work, Action& chosen);
+void add_work_release(Command& work, Action& chosen);
+void add_work_exit(Command& work, Action& chosen);
+void add_work_unblock(Command& work, Action& chosen);
+void add_work_answer(Command& work, Action& chosen);
+void add_work_abort(Command& work, Action& chosen);
+void add_work_ci(Command& work, Action& chosen);
+void add_work_board(Command& work, Action& chosen);
+
+// `baton work exit` and `baton handoff submit`: the document in a file is the session's handoff.
+int submit_handoff(World& world, const NodeOptions& node, const std::string& file);
 
 // What people are shown of an item; every text is fit to be shown.
 struct ShownWork {

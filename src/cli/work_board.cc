@@ -130,9 +130,9 @@ int board(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_work_board(CLI::App& work, Action& chosen) {
+void add_work_board(Command& work, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = work.add_subcommand("board", "A column for each phase, as it changes; q ends");
+  Command* command = work.add_subcommand("board", "A column for each phase, as it changes; q ends");
   command->add_flag("--once", arguments->once, "One picture, as when the output is no terminal");
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing, {});
   examples(*command, "  baton work board\n  COLUMNS=160 baton work board --once > board.txt");

@@ -256,30 +256,11 @@ int release(World& world, const SessionArguments& arguments) {
   });
 }
 
-int hand_over(World& world, const SessionArguments& arguments) {
-  auto client = Client::open(world, arguments.node, Presents::Session);
-  if (!client) return could_not(world, client.error());
-  const auto path = session_path(world, *client);
-  if (!path) return kCouldNot;
-  const auto text = read_document(world, arguments.file, limits::kCliDocumentBytesMax);
-  if (!text) return could_not(world, text.error());
-  const auto answer = client->post_text(*path + "handoff", *text);
-  if (answer && !answer->ok()) return refused(world, arguments.node, *answer, source_name(arguments.file), *text);
-  return tell(world, arguments.node, answer, [&](json::Node root) {
-    for (const json::Node warning : root["warnings"].elements())
-      world.print_error("warning: " + shown(warning.is_object() ? warning["message"] : warning, 400) + "\n");
-    const json::Node handoff = root["handoff"];
-    world.print(shown(handoff["dialect"], 32) + " " + shown(handoff["outcome"], 32) + " taken" + receipt_text(root) +
-                "\n");
-    if (root["work"].is_object()) world.print(work_line(root["work"], world.colour) + "\n");
-  });
-}
-
-void add_claim_options(CLI::App& command, ClaimArguments& arguments) {
+void add_claim_options(Command& command, ClaimArguments& arguments) {
   command.add_option("ID", arguments.id, "This item; default: the next one");
   command.add_option("--phase", arguments.phases, "The next one in this phase; may be repeated")
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(phase_names()));
+      ->one_of(phase_names());
   command.add_option("--role", arguments.role, "In this role; default: the one the phase has");
   command.add_option("--ttl", arguments.ttl, "How long the lease lasts, such as 10m; default: what the workspace says");
   command.add_option("--token-out", arguments.token_out, "Write the session's token to this new file, mode 0600");
@@ -289,9 +270,32 @@ void add_claim_options(CLI::App& command, ClaimArguments& arguments) {
 
 }  // namespace
 
-void add_work_claim(CLI::App& work, Action& chosen) {
+int submit_handoff(World& world, const NodeOptions& node, const std::string& file) {
+  auto client = Client::open(world, node, Presents::Session);
+  if (!client) return could_not(world, client.error());
+  const auto path = session_path(world, *client);
+  if (!path) return kCouldNot;
+  const auto text = read_document(world, file, limits::kCliDocumentBytesMax);
+  if (!text) return could_not(world, text.error());
+  const auto answer = client->post_text(*path + "handoff", *text);
+  if (answer && !answer->ok()) return refused(world, node, *answer, source_name(file), *text);
+  return tell(world, node, answer, [&](json::Node root) {
+    for (const json::Node warning : root["warnings"].elements())
+      world.print_error("warning: " + shown(warning.is_object() ? warning["message"] : warning, 400) + "\n");
+    const json::Node handoff = root["handoff"];
+    world.print(shown(handoff["dialect"], 32) + " " + shown(handoff["outcome"], 32) + " taken" + receipt_text(root) +
+                "\n");
+    if (root["work"].is_object()) world.print(work_line(root["work"], world.colour) + "\n");
+    if (root["standing"]) world.print("the session is " + shown(root["standing"], 20) + "\n");
+    if (const json::Node offered = root["offered"])
+      world.print("handoff " + shown(offered["id"]) + " to " + shown(offered["to"], 60) + " is " +
+                  shown(offered["stage"], 20) + "\n");
+  });
+}
+
+void add_work_claim(Command& work, Action& chosen) {
   auto arguments = std::make_shared<ClaimArguments>();
-  CLI::App* command = work.add_subcommand("claim", "Take the next item, or one by its name");
+  Command* command = work.add_subcommand("claim", "Take the next item, or one by its name");
   add_claim_options(*command, *arguments);
   command->add_option("--wait", arguments->wait, "When there is none, wait for one so long");
   examples(*command,
@@ -302,10 +306,10 @@ void add_work_claim(CLI::App& work, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return claim(world, *arguments); }; });
 }
 
-void add_work_wait(CLI::App& work, Action& chosen) {
+void add_work_wait(Command& work, Action& chosen) {
   auto arguments = std::make_shared<WaitArguments>();
   arguments->claim.for_ever = true;
-  CLI::App* command = work.add_subcommand("wait", "Claim, however long it takes; or wait until an item is in a phase");
+  Command* command = work.add_subcommand("wait", "Claim, however long it takes; or wait until an item is in a phase");
   add_claim_options(*command, arguments->claim);
   command->add_option("--timeout", arguments->timeout, "With an item and a phase: no longer than this");
   examples(*command,
@@ -315,18 +319,18 @@ void add_work_wait(CLI::App& work, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return wait(world, *arguments); }; });
 }
 
-void add_work_renew(CLI::App& work, Action& chosen) {
+void add_work_renew(Command& work, Action& chosen) {
   auto arguments = std::make_shared<SessionArguments>();
-  CLI::App* command = work.add_subcommand("renew", "Hold the lease longer");
+  Command* command = work.add_subcommand("renew", "Hold the lease longer");
   command->add_option("--ttl", arguments->ttl, "How long from now, such as 10m; default: as it was issued");
   add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
   examples(*command, "  baton work renew --ttl 30m\n\nExit status: 0 renewed, 1 refused, 2 could not.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return renew(world, *arguments); }; });
 }
 
-void add_work_release(CLI::App& work, Action& chosen) {
+void add_work_release(Command& work, Action& chosen) {
   auto arguments = std::make_shared<SessionArguments>();
-  CLI::App* command = work.add_subcommand("release", "Give the item back as it is");
+  Command* command = work.add_subcommand("release", "Give the item back as it is");
   command->add_option("--reason", arguments->reason, "Why, for the record");
   add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
   examples(*command, "  baton work release --reason 'not mine'\n\nExit status: 0 released, 1 refused, 2 could not.");
@@ -334,18 +338,18 @@ void add_work_release(CLI::App& work, Action& chosen) {
       [arguments, &chosen] { chosen = [arguments](World& world) { return release(world, *arguments); }; });
 }
 
-void add_work_exit(CLI::App& work, Action& chosen) {
+void add_work_exit(Command& work, Action& chosen) {
   auto arguments = std::make_shared<SessionArguments>();
-  CLI::App* command =
-      work.add_subcommand("exit", "Hand the item over: a handoff of any dialect, as the agent wrote it");
+  Command* command = work.add_subcommand("exit", "Hand the item over: a handoff of any dialect, as the agent wrote it");
   command->add_option("FILE", arguments->file, "The handoff; - or none reads standard input");
   add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
   examples(*command,
            "  agent | baton find | baton work exit\n  baton work exit signal.json\n"
            "\nExit signals are acted on when `exit_protocol` in config.yaml or AGENT_EXIT_PROTOCOL_ENABLED where the\n"
            "node runs says so. Exit status: 0 taken, 1 refused (nothing changed), 2 could not.");
-  command->callback(
-      [arguments, &chosen] { chosen = [arguments](World& world) { return hand_over(world, *arguments); }; });
+  command->callback([arguments, &chosen] {
+    chosen = [arguments](World& world) { return submit_handoff(world, arguments->node, arguments->file); };
+  });
 }
 
 }  // namespace baton::cli

@@ -76,18 +76,18 @@ int act(World& world, const Change& change, const Arguments& arguments) {
   return ignored ? kNo : status;
 }
 
-void add_change(CLI::App& work, Action& chosen, std::string_view name) {
+void add_change(Command& work, Action& chosen, std::string_view name) {
   for (const Change& change : kChanges) {
     if (change.name != name) continue;
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* command = work.add_subcommand(change.name, change.help);
+    Command* command = work.add_subcommand(change.name, change.help);
     command->add_option("ID", arguments->id, "The item")->required();
     for (std::size_t at = 0; at < change.options.size(); ++at) {
       const TextOption& option = change.options[at];
       if (option.name == nullptr) continue;
-      CLI::Option* added = command->add_option(option.name, arguments->texts[at], option.help);
+      Option* added = command->add_option(option.name, arguments->texts[at], option.help);
       if (option.required) added->required();
-      if (option.is_phase) added->check(CLI::IsMember(phase_names()));
+      if (option.is_phase) added->one_of(phase_names());
     }
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
     examples(*command, change.examples);
@@ -99,9 +99,9 @@ void add_change(CLI::App& work, Action& chosen, std::string_view name) {
 
 }  // namespace
 
-void add_work_unblock(CLI::App& work, Action& chosen) { add_change(work, chosen, "unblock"); }
-void add_work_answer(CLI::App& work, Action& chosen) { add_change(work, chosen, "answer"); }
-void add_work_abort(CLI::App& work, Action& chosen) { add_change(work, chosen, "abort"); }
-void add_work_ci(CLI::App& work, Action& chosen) { add_change(work, chosen, "ci"); }
+void add_work_unblock(Command& work, Action& chosen) { add_change(work, chosen, "unblock"); }
+void add_work_answer(Command& work, Action& chosen) { add_change(work, chosen, "answer"); }
+void add_work_abort(Command& work, Action& chosen) { add_change(work, chosen, "abort"); }
+void add_work_ci(Command& work, Action& chosen) { add_change(work, chosen, "ci"); }
 
 }  // namespace baton::cli

@@ -154,16 +154,15 @@ int show(World& world, const ShowArguments& arguments) {
 
 }  // namespace
 
-void add_work_create(CLI::App& work, Action& chosen) {
+void add_work_create(Command& work, Action& chosen) {
   auto arguments = std::make_shared<CreateArguments>();
-  CLI::App* command = work.add_subcommand("create", "Something to be done");
+  Command* command = work.add_subcommand("create", "Something to be done");
   command->add_option("TITLE", arguments->title, "What it is, in a line")->required();
   command->add_option("--id", arguments->id, "Its name; default: W-1, W-2, ...");
   auto* text = command->add_option("--text", arguments->text, "All that is to be said about it");
   command->add_option("--text-file", arguments->text_file, "The same from a file; - reads standard input")
       ->excludes(text);
-  command->add_option("--phase", arguments->phase, "Where it begins; default: DRAFT")
-      ->check(CLI::IsMember(phase_names()));
+  command->add_option("--phase", arguments->phase, "Where it begins; default: DRAFT")->one_of(phase_names());
   command->add_option("--priority", arguments->priority, "0 to 9, 9 the most urgent; default: 5");
   command->add_option("--depends-on", arguments->depends_on, "An item that must be COMPLETED first; may be repeated")
       ->allow_extra_args(false);
@@ -178,12 +177,12 @@ void add_work_create(CLI::App& work, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return create(world, *arguments); }; });
 }
 
-void add_work_list(CLI::App& work, Action& chosen) {
+void add_work_list(Command& work, Action& chosen) {
   auto arguments = std::make_shared<ListArguments>();
-  CLI::App* command = work.add_subcommand("list", "All work items, one a line");
+  Command* command = work.add_subcommand("list", "All work items, one a line");
   command->add_option("--phase", arguments->phases, "Only those in this phase; may be repeated")
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(phase_names()));
+      ->one_of(phase_names());
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
   examples(*command,
            "  baton work list\n  baton work list --phase BLOCKED --format json\n"
@@ -191,9 +190,9 @@ void add_work_list(CLI::App& work, Action& chosen) {
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return list(world, *arguments); }; });
 }
 
-void add_work_show(CLI::App& work, Action& chosen) {
+void add_work_show(Command& work, Action& chosen) {
   auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* command = work.add_subcommand("show", "One work item in full");
+  Command* command = work.add_subcommand("show", "One work item in full");
   command->add_option("ID", arguments->id, "Its name")->required();
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
   examples(*command, "  baton work show W-1\n\nExit status: 0 shown, 1 there is none, 2 could not.");

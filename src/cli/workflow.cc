@@ -15,13 +15,13 @@ namespace baton::cli {
 
 // --- beginning a session ------------------------------------------------------------------------------------------------------
 
-void add_begin_options(CLI::App& command, BeginOptions& options) {
+void add_begin_options(Command& command, BeginOptions& options) {
   command.add_option("--label", options.labels, "A label to begin with; may be repeated")->allow_extra_args(false);
   command.add_option("--principal", options.principal, "A JSON file about whom the session acts for");
   command.add_option("--mode", options.mode, "enforce (default); an operator may say shadow or log-only")
-      ->check(CLI::IsMember({"enforce", "shadow", "log-only"}));
+      ->one_of({"enforce", "shadow", "log-only"});
   command.add_option("--gate", options.gate, "What a blocked call does to the others of its response")
-      ->check(CLI::IsMember({"reject_all", "strip_partial", "strip_blocked"}));
+      ->one_of({"reject_all", "strip_partial", "strip_blocked"});
 }
 
 std::optional<int> put_begin(World& world, const BeginOptions& options, json::Value& body) {
@@ -49,6 +49,7 @@ int tell_begun(World& world, const NodeOptions& node, const Result<Answer>& answ
       const json::Node workflow = root["workflow"], handoff = root["handoff"];
       world.print(export_line("BATON_SESSION_TOKEN", text_of(session["token"])) +
                   export_line("BATON_SESSION", text_of(session["id"])) +
+                  export_line("BATON_AGENT_ID", text_of(session["agent_id"])) +
                   export_line("BATON_WORKFLOW", text_of(workflow ? workflow["id"] : handoff["workflow_id"])) +
                   (handoff ? export_line("BATON_HANDOFF", text_of(handoff["id"])) : ""));
       return;
@@ -166,12 +167,12 @@ int kill(World& world, const KillArguments& arguments) {
 
 }  // namespace
 
-void add_workflow(CLI::App& app, Action& chosen) {
-  CLI::App* workflow = app.add_subcommand("workflow", "Several sessions that work together under one contract");
+void add_workflow(Command& app, Action& chosen) {
+  Command* workflow = app.add_subcommand("workflow", "Several sessions that work together under one contract");
   workflow->require_subcommand(1);
   {
     auto arguments = std::make_shared<StartArguments>();
-    CLI::App* command = workflow->add_subcommand("start", "Start a workflow with its first session");
+    Command* command = workflow->add_subcommand("start", "Start a workflow with its first session");
     command->add_option("WORKFLOW", arguments->workflow, "Its name, or its hash")->required();
     command->add_option("--role", arguments->role, "Of the first session; default: the first the workflow has");
     add_begin_options(*command, arguments->begin);
@@ -186,14 +187,14 @@ void add_workflow(CLI::App& app, Action& chosen) {
   }
   {
     auto arguments = std::make_shared<NodeOptions>();
-    CLI::App* command = workflow->add_subcommand("list", "The workflows that were started");
+    Command* command = workflow->add_subcommand("list", "The workflows that were started");
     add_node_options(*command, *arguments, Presents::Token, Changes::Nothing);
     examples(*command, "  baton workflow list\n  baton workflow list --format json\n\nJSON is one workflow a line.");
     command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return list(world, *arguments); }; });
   }
   for (const bool tree : {false, true}) {
     auto arguments = std::make_shared<IdArguments>();
-    CLI::App* command =
+    Command* command =
         tree ? workflow->add_subcommand("tree", "Who handed over to whom, what is open, and what is used up")
              : workflow->add_subcommand("show", "One workflow: sessions, handoffs, budgets, and who holds what");
     command->add_option("WORKFLOW", arguments->id, "The workflow's id")->required();
@@ -211,11 +212,11 @@ void add_workflow(CLI::App& app, Action& chosen) {
   add_workflow_watch(*workflow, chosen);
   {
     auto arguments = std::make_shared<KillArguments>();
-    CLI::App* command = workflow->add_subcommand("kill", "End a session, one with all below it, or all of a workflow");
+    Command* command = workflow->add_subcommand("kill", "End a session, one with all below it, or all of a workflow");
     command->add_option("WORKFLOW", arguments->id, "The workflow's id")->required();
     command->add_option("--session", arguments->session, "The session; without it all of the workflow is meant");
     command->add_option("--scope", arguments->scope, "session, subtree or workflow")
-        ->check(CLI::IsMember({"session", "subtree", "workflow"}));
+        ->one_of({"session", "subtree", "workflow"});
     command->add_option("--reason", arguments->reason, "Why, for the record");
     add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
     examples(*command,

@@ -3,7 +3,6 @@
 // (`GET /v1/workflows/{id}`, its member `workflow`). Names are somebody else's text: they are escaped, and cut where they are long.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@
 
 namespace baton::cli {
 
-void add_workflow_watch(CLI::App& workflow, Action& chosen);
+void add_workflow_watch(Command& workflow, Action& chosen);
 
 // SGR code of open, killed, ended, closed.
 std::string_view standing_colour(std::string_view standing);
@@ -47,7 +46,7 @@ struct BeginOptions {
   std::string mode, gate, principal;
   std::vector<std::string> labels;
 };
-void add_begin_options(CLI::App& command, BeginOptions& options);
+void add_begin_options(Command& command, BeginOptions& options);
 // Into the body of the request; the status when that could not be done, and why has been said.
 std::optional<int> put_begin(World& world, const BeginOptions& options, json::Value& body);
 // The session that was begun, with its token; `what` is the line before it. As JSON, as lines for a shell, or for people.

@@ -166,7 +166,7 @@ class Lines {
       std::string path = "/v1/events?from=" + std::to_string(next_);
       if (!last)
         for (const std::string& stream : streams_) path += "&stream=" + url_part(stream);
-      parser_ = {};
+      parser_ = net::SseParser();
       heard_ = enough_ = false;
       const auto ended = client_.follow(path, "", [&](std::string_view bytes) { return take(bytes); }, kSilence);
       if (!world_.flush()) return kCouldNot;
@@ -250,9 +250,9 @@ int watch(World& world, const Arguments& arguments) {
 
 }  // namespace
 
-void add_workflow_watch(CLI::App& workflow, Action& chosen) {
+void add_workflow_watch(Command& workflow, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = workflow.add_subcommand("watch", "The tree as it changes, until the workflow has ended");
+  Command* command = workflow.add_subcommand("watch", "The tree as it changes, until the workflow has ended");
   command->add_option("WORKFLOW", arguments->id, "The workflow's id")->required();
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
   examples(*command,

@@ -239,7 +239,8 @@ void Asked::finished(unsigned status, std::string_view code) {
   if (!code.empty()) workings_->figures.refused(code);
 
   workings_->tell_left_out(false);
-  const bool waits = route_ != nullptr && (body.integer("wait_seconds").value_or(0) > 0 || query.integer("wait_seconds").value_or(0) > 0);
+  const bool waits = route_ != nullptr &&
+                     (body.integer("wait_seconds").value_or(0) > 0 || query.integer("wait_seconds").value_or(0) > 0);
   const bool slow = took >= kSlowNanoseconds && !waits && status < 400;
   const std::string_view level = status >= 500 ? "error" : status >= 400 ? "info" : slow ? "warning" : "debug";
   if (level == "debug" && !workings_->around.log_all) return;

@@ -80,9 +80,9 @@ void preflight(const AskedPtr& asked) {
 void start_call(const AskedPtr& asked) {
   const std::int64_t wait =
       std::min(asked->query.integer("wait_seconds").value_or(0), cases(asked).config().limits.wait_seconds);
-  auto cancel = asked->workings().around.node.start_or_wait(asked->mutation(), asked->id, asked->request().body,
-                                                            std::chrono::seconds(std::max<std::int64_t>(wait, 0)),
-                                                            settle(asked));
+  auto cancel =
+      asked->workings().around.node.start_or_wait(asked->mutation(), asked->id, asked->request().body,
+                                                  std::chrono::seconds(std::max<std::int64_t>(wait, 0)), settle(asked));
   if (wait > 0) asked->exchange()->on_gone(std::move(cancel));
 }
 

@@ -58,6 +58,7 @@ void offer(const AskedPtr& asked);
 void show_artifacts(const AskedPtr& asked);
 void list_handoffs(const AskedPtr& asked);
 void claim_handoff(const AskedPtr& asked);
+void acknowledge_handoff(const AskedPtr& asked);
 void decline_handoff(const AskedPtr& asked);
 void cancel_handoff(const AskedPtr& asked);
 

@@ -28,6 +28,7 @@ constexpr std::array kStatuses = {
     StatusRow{"REQUEST_PROCESS", 403},
     StatusRow{"REQUEST_SESSION", 403},
     StatusRow{"SESSION_NOT_YOURS", 403},
+    StatusRow{"UAIX_UNATTRIBUTED", 403},
     StatusRow{"WEBHOOK_SIGNATURE", 401},
     StatusRow{"kill_not_permitted", 403},
     // Is the request one?

@@ -284,6 +284,11 @@ std::vector<Route> workflow_routes() {
        Door::Action, Action::Claim, {},
        Takes::Text, {},
        {{201, "HandoffClaimed", "It is open."}}, handlers::claim_handoff},
+      {"POST", "/v1/handoffs/acknowledge", "acknowledge_handoff", "Takes a UAIX acknowledgement of what was offered by a packet",
+       Door::Action, Action::Claim, {},
+       Takes::Text, {},
+       {{201, "HandoffClaimed", "It was accepted, and is claimed."}, {200, "WorkflowHandoffAnswer", "It was rejected or deferred."}},
+       handlers::acknowledge_handoff},
       {"POST", "/v1/handoffs/{id}/decline", "decline_handoff", "Says that nobody will claim it",
        Door::Action, Action::Claim, {},
        Takes::Json, {},
@@ -429,7 +434,8 @@ std::string_view Route::parameter() const {
 const std::vector<Route>& routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> out;
-    for (const auto group : {work_routes, session_routes, govern_routes, workflow_routes, context_and_event_routes, ledger_routes, node_routes})
+    for (const auto group : {work_routes, session_routes, govern_routes, workflow_routes, context_and_event_routes,
+                             ledger_routes, node_routes})
       for (Route& route : group()) out.push_back(std::move(route));
     return out;
   }();

@@ -64,7 +64,7 @@ void kill_workflow(const AskedPtr& asked) {
 
 void offer(const AskedPtr& asked) {
   const auto document = object_in(asked);
-  if (!document || !has_only(asked, document->root(), {"to", "artifacts", "expires_seconds"})) return;
+  if (!document || !has_only(asked, document->root(), {"to", "artifacts", "expires_seconds", "resources"})) return;
   const json::Node root = document->root();
   runtime::OfferRequest offer;
   offer.to = text_in(root, "to");
@@ -80,6 +80,12 @@ void offer(const AskedPtr& asked) {
       return refuse_option(asked, "`expires_seconds` is no whole number from 1 to " + std::to_string(kOfferSecondsMax));
     offer.expires_seconds = *seconds;
   }
+  for (const json::Node one : root["resources"].elements()) {
+    if (!one.is_string()) return refuse_option(asked, "`resources` is no list of names");
+    offer.resources.emplace_back(one.string());
+  }
+  if (root["resources"] && !root["resources"].is_array())
+    return refuse_option(asked, "`resources` is no list of names");
   cases(asked).offer(asked->mutation(), asked->id, std::move(offer), settle(asked));
 }
 
@@ -107,6 +113,10 @@ void claim_handoff(const AskedPtr& asked) {
   auto open = session_in(asked, document->root());
   if (!open) return;
   cases(asked).claim_handoff(asked->mutation(), {asked->id, std::move(*open)}, settle(asked));
+}
+
+void acknowledge_handoff(const AskedPtr& asked) {
+  cases(asked).acknowledge(asked->mutation(), asked->request().body, settle(asked));
 }
 
 void decline_handoff(const AskedPtr& asked) {

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "cli/commands.h"
 #include "main/nodes.h"
+#include "main/proxies.h"
 #include "main/stores.h"
 
 namespace {
@@ -37,12 +38,13 @@ int main(int argc, char** argv) {
   baton::SystemRandom random;
   baton::main::RealStores stores(clock);
   baton::main::RealNodes nodes;
+  baton::main::RealProxies proxies;
   const baton::cli::Streams streams{.in = STDIN_FILENO,
                                     .out = STDOUT_FILENO,
                                     .err = STDERR_FILENO,
                                     .colour = shows_colour(STDOUT_FILENO),
                                     .colour_errors = shows_colour(STDERR_FILENO),
                                     .errors_to_a_terminal = ::isatty(STDERR_FILENO) == 1};
-  baton::cli::World world(clock, random, stores, nodes, environment, streams);
+  baton::cli::World world(clock, random, stores, nodes, proxies, environment, streams);
   return baton::cli::run(world, argc, argv);
 }

@@ -80,14 +80,15 @@ class StoredHolds final : public workflow::Holds {
 Result<void> follow_session(const Event& event, const GovernedSession& session, const workflow::Footprint& before,
                             const workflow::Turn& turn, store::Transaction& transaction) {
   const workflow::Footprint after = workflow::footprint_of(*session.rules, session.state);
+  // Locked before the holds, as by whoever decides: what is absent cannot be.
+  auto whole = workflow_in(event, session.workflow_id, transaction);
+  if (!whole) return tl::make_unexpected(whole.error());
   StoredHolds holds(transaction, session.workflow_id);
   workflow::follow(*session.rules->workflow, holds, session.id, before, after, turn);
   if (holds.problem()) return tl::make_unexpected(*holds.problem());
   const bool ended = before.open && !after.open;
   if (before.steps == after.steps && before.cost == after.cost && before.reserved == after.reserved && !ended)
     return {};
-  auto whole = workflow_in(event, session.workflow_id, transaction);
-  if (!whole) return tl::make_unexpected(whole.error());
   workflow::add(whole->totals.spent, before, after);
   if (ended) {
     --whole->totals.active;
@@ -138,6 +139,8 @@ Result<void> fold_workflow_offered(const Event& event, json::Node payload, store
       !read_optional_time(payload, "expires_at", out.expires_at))
     return malformed(event, "complete offer");
   out.handoff.edge = static_cast<std::uint32_t>(edge);
+  if (payload["message_id"]) read_text(payload, "message_id", out.message_id);
+  if (payload["target_id"]) read_text(payload, "target_id", out.target_id);
   for (const json::Node one : payload["artifacts"].elements()) {
     auto artifact = read_artifact(one);
     if (!artifact) return malformed(event, "complete artifact");
@@ -145,6 +148,14 @@ Result<void> fold_workflow_offered(const Event& event, json::Node payload, store
   }
   auto whole = workflow_in(event, out.workflow_id, transaction);
   if (!whole) return tl::make_unexpected(whole.error());
+  if (payload["resources"]) {
+    std::vector<std::string> aliases;
+    const auto plan = workflow_plan_in(transaction, whole->hash);
+    if (!plan) return tl::make_unexpected(plan.error());
+    if (*plan == nullptr || !read_texts(payload, "resources", aliases) ||
+        workflow::may_hand_over(**plan, aliases, out.handoff.resources))
+      return malformed(event, "resources that are the workflow's");
+  }
   ++whole->totals.open_handoffs;
   if (auto done = transaction.insert(tables::kWorkflowHandoffs, row_of(out)); !done) return done;
   return transaction.update(tables::kWorkflows, row_of(*whole));
@@ -155,6 +166,10 @@ Result<void> fold_workflow_claimed(const Event& event, json::Node payload, store
   if (!handoff) return tl::make_unexpected(handoff.error());
   if (!read_text(payload, "session_id", handoff->handoff.child)) return malformed(event, "session_id");
   handoff->handoff.stage = workflow::Stage::Claimed;
+  StoredHolds holds(transaction, handoff->workflow_id);
+  if (!handoff->handoff.resources.empty())
+    workflow::hand_over(holds, handoff->handoff.from, handoff->handoff.child, handoff->handoff.resources);
+  if (holds.problem()) return tl::make_unexpected(*holds.problem());
   return transaction.update(tables::kWorkflowHandoffs, row_of(*handoff));
 }
 

@@ -154,9 +154,14 @@ Result<std::string> recheck_handoff(const Event& event, store::Transaction& tran
   const auto view = view_in(transaction, *plan, whole->id);
   std::optional<workflow::Refusal> refused;
   if (event.type == kWorkflowOffered) {
-    const auto parent = view->member(text_in(payload, "from"));
+    auto parent = view->member(text_in(payload, "from"));
+    // A session that ends with what it says offers in the name of the one it works for.
+    const auto sender = payload["by"] ? view->member(text_in(payload, "by")) : parent;
     if (view->problem()) return tl::make_unexpected(*view->problem());
-    if (!parent) return std::string("the session that offers is none of the workflow");
+    if (!parent || !sender) return std::string("the session that offers is none of the workflow");
+    if (payload["by"] && sender->parent != parent->session)
+      return std::string("the session that offers does not work for the one it offers for");
+    parent->role = sender->role;
     std::set<std::string, std::less<>> artifacts;
     for (const json::Node one : payload["artifacts"].elements()) artifacts.insert(text_in(one, "name"));
     std::uint32_t edge = 0;

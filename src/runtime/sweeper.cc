@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "json/parse.h"
+#include "runtime/session_events.h"
 #include "runtime/workflow_events.h"
 #include "work/events.h"
 
@@ -24,10 +25,10 @@ struct Due {
   std::string_view type;
   std::string_view member;  // where its payload has the time
 };
-constexpr std::array kDue = {Due{work::kClaimed, "expires_at"},  Due{work::kRenewed, "expires_at"},
-                             Due{work::kAnswered, "expires_at"}, Due{work::kParked, "until"},
-                             Due{work::kOffered, "until"},       Due{work::kPostponed, "until"},
-                             Due{kWorkflowOffered, "expires_at"}};
+constexpr std::array kDue = {
+    Due{work::kClaimed, "expires_at"},   Due{work::kRenewed, "expires_at"},     Due{work::kAnswered, "expires_at"},
+    Due{work::kParked, "until"},         Due{work::kOffered, "until"},          Due{work::kPostponed, "until"},
+    Due{kWorkflowOffered, "expires_at"}, Due{kApprovalRequested, "expires_at"}, Due{kApprovalMoved, "spend_until"}};
 
 // What a use case answers, for whoever waits for it. Kept by both, because either may be gone first.
 struct Waited {

@@ -92,6 +92,7 @@ struct OfferRequest {
   std::string to = {};                            // a role
   json::Value artifacts = json::Value::object();  // {name: value}; a string is text, null is none
   std::int64_t expires_seconds = 0;               // 0: it does not
+  std::vector<std::string> resources = {};        // aliases: what the session owns of these becomes the child's at the claim
 };
 struct ClaimHandoff {
   std::string handoff_id = {};
@@ -191,8 +192,9 @@ class UseCases {
   // A response with its calls, as JSON (session/door.h); `start: true` begins what is allowed in the same commit. What is blocked is an
   // answer, not a refusal. Refused: SESSION_UNKNOWN, SESSION_NOT_YOURS, SESSION_GOVERNED, CALL_DUPLICATE, SESSION_OPTIONS.
   void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done);
-  // {call_id, arguments?}: what is really handed over. CALL_UNKNOWN, call_not_open.
-  void start_call(const Mutation& by, std::string session_id, std::string start, Answered done);
+  // {call_id, arguments?}: what is really handed over. CALL_UNKNOWN, call_not_open. `waits`: when it is busy it is tried again for the
+  // same question, so that an idempotency key is for the answer at the end.
+  void start_call(const Mutation& by, std::string session_id, std::string start, Answered done, bool waits = false);
   // {call_id, result, output?, ack?, error?}. CALL_UNKNOWN, call_not_open.
   void settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done);
   void add_label(const Mutation& by, std::string session_id, std::string label, Answered done);
@@ -210,10 +212,13 @@ class UseCases {
   void activate_workflow(const Mutation& by, contract::WorkflowSource source, std::string expected, Answered done);
   // The workflow and its first session. WORKFLOW_UNKNOWN, WORKFLOW_ROLE, and what open_session refuses.
   void start_workflow(const Mutation& by, StartWorkflow asked, Answered done);
-  // By the session. handoff_not_declared, handoff_artifact_missing, workflow_limit_exceeded, session_closed, session_killed.
+  // By the session. handoff_not_declared, handoff_artifact_missing, handoff_resource_unknown, workflow_limit_exceeded, session_closed, session_killed.
   void offer(const Mutation& by, std::string session_id, OfferRequest asked, Answered done);
   // A new session of the role it was offered to. HANDOFF_UNKNOWN, handoff_not_open, workflow_limit_exceeded, workflow_killed.
   void claim_handoff(const Mutation& by, ClaimHandoff asked, Answered done);
+  // A UAIX packet that acknowledges the one by which a handoff was offered, from whom it was for: accept claims it, reject declines it,
+  // defer leaves it. UAIX_UNATTRIBUTED, HANDOFF_UNKNOWN, and what those refuse.
+  void acknowledge(const Mutation& by, std::string packet, Answered done);
   // Decline: by whoever could claim it. Cancel: by the session that offered it, or an operator. handoff_not_open.
   void end_offer(const Mutation& by, std::string handoff_id, workflow::Event event, Answered done);
   // By an operator; of itself and what is below it, by a session; of all of it as the workflow says. kill_not_permitted,

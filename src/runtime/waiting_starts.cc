@@ -39,20 +39,19 @@ struct WaitingStarts::Inside : std::enable_shared_from_this<Inside> {
 
   // Tries, and waits when it is busy and there is time.
   void attempt(std::shared_ptr<Waiter> waiter) {
-    Mutation by = waiter->by;
-    // A key is for the question as a whole: the answer that counts is the last one.
-    by.idempotency_key.clear();
     {
       const std::lock_guard lock(mutex);
       ++trying;
     }
-    cases.start_call(by, waiter->session_id, waiter->start, [self = shared_from_this(), waiter](Result<Answer> answer) {
+    const auto told = [self = shared_from_this(), waiter](Result<Answer> answer) {
       const bool waits = is_busy(answer) && self->take_place(waiter, *answer);
       if (!waits) waiter->done(std::move(answer));
       const std::lock_guard lock(self->mutex);
       --self->trying;
       self->changed.notify_all();
-    });
+    };
+    // A key is for the question as a whole: that it is busy is not the answer, and who asks again waits again.
+    cases.start_call(waiter->by, waiter->session_id, waiter->start, told, true);
   }
 
   bool take_place(const std::shared_ptr<Waiter>& waiter, const Answer& answer) {

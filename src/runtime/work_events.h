@@ -16,11 +16,11 @@ inline constexpr std::string_view kApiStream = "api";
 inline constexpr std::string_view kCiStream = "ci";
 inline constexpr std::string_view kRefusalsStream = "refusals";
 
-// On the item's stream: a handoff was taken. handoff_id, work_id, session_id? (CI has none), fence, dialect, mode, outcome,
+// On the item's stream, or that of a session without one: a handoff was taken. handoff_id, work_id?, session_id? (CI has none), fence, dialect, mode, outcome,
 // digest (SHA-256 of the bytes), key (the idempotency key: SHA-256 over session, fence and canonical document), raw,
 // plan_status?, reports_in_a_row? (agent-contract), attributed? (UAIX), message_id?, at.
 inline constexpr std::string_view kHandoffAccepted = "handoff.accepted";
-// On the item's stream: source_id (as the rules about replay know it), message_id, idempotency_key, digest, work_id,
+// On the same stream: source_id (as the rules about replay know it), message_id, idempotency_key, digest, work_id (or that stream),
 // expires_at (when it may be forgotten), at.
 inline constexpr std::string_view kUaixMessageSeen = "uaix.message_seen";
 

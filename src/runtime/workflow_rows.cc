@@ -147,6 +147,13 @@ Row row_of(const WorkflowHandoff& handoff) {
   Value artifacts = Value::array();
   for (const Artifact& artifact : handoff.artifacts) artifacts.push(to_json(artifact));
   out.set("artifacts", std::move(artifacts));
+  if (!handoff.handoff.resources.empty()) {
+    Value resources = Value::array();
+    for (const std::uint32_t one : handoff.handoff.resources) resources.push(one);
+    out.set("resources", std::move(resources));
+  }
+  set_text(out, "message_id", handoff.message_id);
+  set_text(out, "target_id", handoff.target_id);
   out.set("offered_at", format_time(handoff.offered_at));
   if (handoff.expires_at) out.set("expires_at", format_time(*handoff.expires_at));
   const bool is_due = handoff.handoff.stage == workflow::Stage::Offered && handoff.expires_at;
@@ -173,6 +180,10 @@ Result<WorkflowHandoff> read_handoff(const Row& row) {
       !read_optional_time(root, "expires_at", out.expires_at))
     return unreadable("workflow_handoffs", row);
   out.handoff.edge = static_cast<std::uint32_t>(edge);
+  out.message_id = optional_text(root, "message_id");
+  out.target_id = optional_text(root, "target_id");
+  for (const json::Node one : root["resources"].elements())
+    out.handoff.resources.push_back(static_cast<std::uint32_t>(json::to_int64(one.number_text()).value_or(0)));
   for (const json::Node one : root["artifacts"].elements()) {
     auto artifact = read_artifact(one);
     if (!artifact) return unreadable("workflow_handoffs", row);
@@ -260,6 +271,12 @@ session::Spent WorkflowView::spent() const {
 }
 
 session::Hold WorkflowView::hold(const session::SharedKey& key) const {
+  // A key that nobody has to do with has no row that could be locked: whoever may take one holds the workflow's. Without that, two nodes
+  // begin calls at once, and what one was told of a key is not what it was when that was recorded.
+  if (!is_locked_) {
+    is_locked_ = true;
+    if (const auto row = get_(tables::kWorkflows, {workflow_id_}); !row) problem_ = row.error();
+  }
   return read_one(get_, tables::kWorkflowHolds, {workflow_id_, static_cast<std::int64_t>(key.resource), key.value},
                   problem_, read_hold)
       .value_or(session::Hold());

@@ -45,6 +45,8 @@ struct WorkflowHandoff {
   workflow::Handoff handoff;
   std::string workflow_id, to_role;
   std::vector<Artifact> artifacts;
+  std::string message_id = {};  // of the packet that offers it; empty: none does
+  std::string target_id = {};   // whom that packet names
   Time offered_at;
   std::optional<Time> expires_at;
 };
@@ -88,6 +90,7 @@ class WorkflowView final : public session::Commons, public workflow::Family {
   Find find_;
   std::shared_ptr<const contract::WorkflowPlan> plan_;
   const std::string workflow_id_, session_id_;
+  mutable bool is_locked_ = false;  // the workflow's row, where the rows are a transaction's
   mutable std::optional<Failure> problem_;
 };
 

@@ -16,6 +16,15 @@ Value refused(std::string_view code) {
   return out;
 }
 
+// What a step is expected to cost; nothing when it does not say. Below 0 it would make room for others in what all may spend, and what is
+// not understood would be reserved for nobody.
+std::string read_estimate(json::Node node, std::optional<json::Decimal>& out) {
+  if (!node) return {};
+  if (!node.is_number()) return "`estimate` is no number";
+  out = json::Decimal::from_number(node.number_text());
+  return *out < json::Decimal() ? "`estimate` is below 0" : "";
+}
+
 json::Document document_of(const Value& value) { return std::move(*json::parse_owned(json::write(value))); }
 
 }  // namespace
@@ -54,15 +63,15 @@ ReadProposal read_proposal(json::Node step) {
     out.proposal.response = Values::of_document(step["response"]);
     out.proposal.shape = shape_of(step["response"]);
   }
-  if (step["estimate"].is_number()) out.proposal.estimate = json::Decimal::from_number(step["estimate"].number_text());
+  out.problem = read_estimate(step["estimate"], out.proposal.estimate);
   return out;
 }
 
-Preflight read_preflight(json::Node asked) {
-  Preflight out;
-  if (asked["provider"].is_string()) out.provider = asked["provider"].string();
-  out.request = asked["request"];
-  if (asked["estimate"].is_number()) out.estimate = json::Decimal::from_number(asked["estimate"].number_text());
+ReadPreflight read_preflight(json::Node asked) {
+  ReadPreflight out;
+  if (asked["provider"].is_string()) out.question.provider = asked["provider"].string();
+  out.question.request = asked["request"];
+  out.problem = read_estimate(asked["estimate"], out.question.estimate);
   return out;
 }
 
@@ -121,7 +130,8 @@ Value EngineDoor::propose(const Value& step) {
 
 Value EngineDoor::preflight(const Value& asked) {
   const json::Document document = document_of(asked);
-  Preflight question = read_preflight(document.root());
+  auto [question, problem] = read_preflight(document.root());
+  if (!problem.empty()) return refused(problem);
   question.commons = commons_;
   return shown(*rules_, session::preflight(*rules_, state_, question));
 }

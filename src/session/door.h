@@ -69,7 +69,12 @@ struct ReadProposal {
   std::string problem;  // not empty: the question is none
 };
 ReadProposal read_proposal(json::Node step);
-Preflight read_preflight(json::Node asked);
+
+struct ReadPreflight {
+  Preflight question;
+  std::string problem;
+};
+ReadPreflight read_preflight(json::Node asked);
 
 // A receipt, and the document its output may have been parsed into.
 struct ReadReceipt {

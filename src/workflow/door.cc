@@ -39,15 +39,17 @@ class Engine final : public Door, public Family, public Holds {
     return Value::object();
   }
 
-  Value offer(const std::string& id, const std::string& from, const std::string& to, const Value& artifacts) override {
+  Value offer(const std::string& id, const std::string& from, const std::string& to, const Value& artifacts,
+              const std::vector<std::string>& resources) override {
     const auto parent = member(from);
     if (!parent) return refused("SESSION_UNKNOWN");
     std::set<std::string, std::less<>> there;
     if (artifacts.is_object())
       for (const auto& [name, value] : artifacts.members())
         if (!value.is_null()) there.insert(name);
-    Handoff handoff{id, 0, from, {}, Stage::Offered};
+    Handoff handoff{id, 0, from, {}, Stage::Offered, {}};
     if (auto refusal = may_offer(plan_, totals_, *parent, to, there, handoff.edge)) return refused(*refusal);
+    if (auto refusal = may_hand_over(plan_, resources, handoff.resources)) return refused(*refusal);
     ++totals_.open_handoffs;
     handoffs_.push_back(std::move(handoff));
     return Value::object();
@@ -60,6 +62,7 @@ class Engine final : public Door, public Family, public Holds {
     handoff->stage = *next(handoff->stage, Event::Claim);
     handoff->child = as;
     open({as, plan_.handoffs[handoff->edge].to, handoff->from, id, Standing::Open}, labels(handoff->from));
+    hand_over(*this, handoff->from, as, handoff->resources);
     return Value::object();
   }
 

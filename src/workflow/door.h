@@ -20,7 +20,7 @@ class Door {
   virtual ~Door() = default;
   virtual json::Value begin(const std::string& session, const std::string& role) = 0;  // the first session
   virtual json::Value offer(const std::string& handoff, const std::string& from, const std::string& to,
-                            const json::Value& artifacts) = 0;
+                            const json::Value& artifacts, const std::vector<std::string>& resources) = 0;
   virtual json::Value claim(const std::string& handoff, const std::string& as) = 0;
   virtual json::Value end_offer(const std::string& handoff, Event event) = 0;  // Decline, Cancel, Expire
   virtual json::Value close(const std::string& session) = 0;

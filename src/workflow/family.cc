@@ -90,6 +90,17 @@ std::optional<Refusal> may_offer(const WorkflowPlan& plan, const Totals& totals,
   return std::nullopt;
 }
 
+std::optional<Refusal> may_hand_over(const WorkflowPlan& plan, const std::vector<std::string>& aliases,
+                                     std::vector<std::uint32_t>& resources) {
+  for (const std::string& alias : aliases) {
+    const auto at = std::ranges::find(plan.shared, alias, &contract::SharedResource::alias);
+    if (at == plan.shared.end() || at->mode != contract::SharedMode::SingleWriter)
+      return refusal(Code::handoff_resource_unknown, {{"resource", alias}}, alias);
+    resources.push_back(static_cast<std::uint32_t>(at - plan.shared.begin()));
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> may_claim(const WorkflowPlan& plan, const Totals& totals, const Handoff& handoff) {
   if (totals.killed) return refusal(Code::workflow_killed);
   if (auto refused = may_end(handoff, Event::Claim)) return refused;

@@ -52,6 +52,8 @@ struct Handoff {
   std::string from;        // session
   std::string child;       // session that claimed it
   Stage stage = Stage::Offered;
+  // Of WorkflowPlan::shared: what of these the session that offers owns becomes the child's when it claims.
+  std::vector<std::uint32_t> resources = {};
   bool operator==(const Handoff&) const = default;
 };
 
@@ -71,6 +73,9 @@ std::optional<Refusal> may_begin(const WorkflowPlan& plan, const Totals& totals)
 std::optional<Refusal> may_offer(const WorkflowPlan& plan, const Totals& totals, const Member& parent,
                                  std::string_view to, const std::set<std::string, std::less<>>& artifacts,
                                  std::uint32_t& edge);
+// What is to be handed over with it, by alias; only what one session owns (single_writer) can be.
+std::optional<Refusal> may_hand_over(const WorkflowPlan& plan, const std::vector<std::string>& aliases,
+                                     std::vector<std::uint32_t>& resources);
 std::optional<Refusal> may_claim(const WorkflowPlan& plan, const Totals& totals, const Handoff& handoff);
 // An offer that ends unclaimed: Decline, Cancel, Expire.
 std::optional<Refusal> may_end(const Handoff& handoff, Event event);

@@ -164,6 +164,17 @@ void follow(const contract::WorkflowPlan& plan, Holds& holds, const std::string&
   }
 }
 
+void hand_over(Holds& holds, const std::string& parent, const std::string& child,
+               const std::vector<std::uint32_t>& resources) {
+  for (const SharedKey& key : holds.owned_by(parent)) {
+    Hold hold = holds.get(key);
+    const bool named = std::ranges::find(resources, key.resource) != resources.end();
+    if (!named || !hold.owner || !hold.owner->calls.empty() || !hold.writing.empty()) continue;
+    hold.owner = Hold::Owner{child, {}, 0, true};
+    holds.put(key, hold);
+  }
+}
+
 void add(session::Spent& spent, const Footprint& before, const Footprint& after) {
   spent.steps += after.steps - before.steps;
   spent.cost = spent.cost + (after.cost - before.cost);

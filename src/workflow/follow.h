@@ -45,6 +45,10 @@ class Holds {
 
 void follow(const contract::WorkflowPlan& plan, Holds& holds, const std::string& session, const Footprint& before,
             const Footprint& after, const Turn& turn);
+// A child has claimed: what its parent owns of these resources is the child's. A key that a mutating call of the parent is not over on
+// stays the parent's.
+void hand_over(Holds& holds, const std::string& parent, const std::string& child,
+               const std::vector<std::uint32_t>& resources);
 void add(session::Spent& spent, const Footprint& before, const Footprint& after);
 
 }  // namespace baton::workflow

@@ -19,6 +19,7 @@ using contract::scenario_shapes::kAny;
 using contract::scenario_shapes::kBoolean;
 using contract::scenario_shapes::kObject;
 using contract::scenario_shapes::kText;
+using contract::scenario_shapes::kTexts;
 using json::Value;
 
 constexpr Shape kStages{.form = Form::Map, .expected = "an object of handoffs and what they are", .element = &kText};
@@ -31,6 +32,7 @@ constexpr std::array kEventFields = {Field{"in", kText, "the session it is about
                                      Field{"from", kText, "the session that offers it"},
                                      Field{"to", kText, "the role it is offered to"},
                                      Field{"artifacts", kObject, "what is handed over"},
+                                     Field{"resources", kTexts, "what it owns that becomes the child's"},
                                      Field{"claim", kText, "a handoff"},
                                      Field{"decline", kText, "a handoff"},
                                      Field{"cancel", kText, "a handoff"},
@@ -97,8 +99,10 @@ class Play {
       answered(entry, number, begun(name, door_.begin(name, text_of(entry["role"])), text_of(entry["role"])), name);
     } else if (entry["offer"]) {
       const Value artifacts = entry["artifacts"] ? Value::copy(entry["artifacts"]) : Value::object();
+      std::vector<std::string> resources;
+      for (const json::Node one : entry["resources"].elements()) resources.push_back(text_of(one));
       answered(entry, number,
-               door_.offer(text_of(entry["offer"]), text_of(entry["from"]), text_of(entry["to"]), artifacts),
+               door_.offer(text_of(entry["offer"]), text_of(entry["from"]), text_of(entry["to"]), artifacts, resources),
                text_of(entry["from"]));
       if (door_.stage_of(text_of(entry["offer"])) == "offered") roles_[text_of(entry["offer"])] = text_of(entry["to"]);
     } else if (entry["claim"]) {

@@ -57,7 +57,7 @@ WORKFLOW_REASONS = [
     "label_denied", "forbidden_in_state", "session_limit_exceeded", "workflow_limit_exceeded", "loop_detected",
     "aggregate_violated", "envelope_violated", "resource_unresolved", "resource_pending_elsewhere",
     "resource_not_owner", "resource_busy", "checkpoint_denied", "checkpoint_timeout", "batch_rejected",
-    "checkpoint_closed", "call_not_open", "workflow_root_exists", "handoff_not_declared", "handoff_artifact_missing",
+    "checkpoint_closed", "call_not_open", "workflow_root_exists", "handoff_not_declared", "handoff_artifact_missing", "handoff_resource_unknown",
     "handoff_not_open", "workflow_killed", "kill_scope_disabled", "kill_not_permitted",
 ]
 WORKFLOW_FEATURES = generate_workflow.MODES + [

@@ -386,6 +386,9 @@ class EventsMaker:
         entry = {"offer": f"h{self.names}", "from": sender.name, "to": role, **self.of()}
         if self.rng.random() < 0.9:
             entry["artifacts"] = {"plan": self.rng.choice(["do it"] * 6 + [{"steps": 3}, None])}
+        if self.rng.random() < 0.4:
+            owned = [one["alias"] for one in self.scenario["workflow"].get("shared_resources") or [] if one["mode"] == "single_writer"]
+            entry["resources"] = owned if self.rng.random() < 0.9 else [self.rng.choice(["nothing", "thing"])]
         return entry
 
     def some_handoff(self):

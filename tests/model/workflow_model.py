@@ -80,7 +80,10 @@ Numbers of checks and sections are those of the contracts specification; H stand
 #     others, so that a sole cancelled one gives ownership back as well. Taking it again begins anew.
 # 29. Ownership of an ended session lasts while one of its mutating calls on the key is unknown or still executing
 #     (closing leaves executing calls executing).
-# 30. A claim hands nothing over by itself: the child cannot write what its parent owns.
+# 30. A claim hands nothing over by itself: the child cannot write what its parent owns. What the offer names in
+#     `resources` (judged last, handoff_resource_unknown) it hands over: all values of it that the parent owns, but for
+#     those on which a mutating call of the parent is pending, executing or unknown, or is committed already and has no
+#     receipt yet. It is the child's then, whatever fails, until the child ends.
 # 31. start_call judges item 17 again in these two modes, after items 13 to 16 and before approval_mismatch; a call that
 #     is started with other arguments leaves the key it had and takes the new one.
 # 32. serial_only: keys in sorted order; a call joins the queue of a key when it first asks for it, and the queue of the
@@ -114,6 +117,7 @@ class Handoff:
     policy: str
     state: str = "offered"
     child: str = ""
+    resources: list = field(default_factory=list)  # aliases whose ownership goes to the child
 
     def is_open(self):
         return self.state in ("offered", "claimed")
@@ -125,6 +129,7 @@ class Ownership:
 
     session: str
     calls: list = field(default_factory=list)  # numbers of calls in the session's list
+    handed: bool = False  # by a parent: it is kept whatever fails
 
 
 class Session(Model):
@@ -230,7 +235,7 @@ class WorkflowModel:
             other.sessions[name] = session.copy()
             other.sessions[name].workflow = other
         other.handoffs = {name: twin_of(handoff) for name, handoff in self.handoffs.items()}
-        other.owners = {key: Ownership(owner.session, copy.copy(owner.calls)) for key, owner in self.owners.items()}
+        other.owners = {key: Ownership(owner.session, copy.copy(owner.calls), owner.handed) for key, owner in self.owners.items()}
         other.queues = {key: list(queue) for key, queue in self.queues.items()}
         other.own_silent = list(self.own_silent)
         return other
@@ -268,7 +273,7 @@ class WorkflowModel:
         self.sessions[name] = Session(name, role, self.packs[role], self)
         return ""
 
-    def offer(self, name, sender, role, artifacts):
+    def offer(self, name, sender, role, artifacts, resources):
         parent = self.sessions[sender]
         edge = self.edge(parent.role, role)
         if edge is None:
@@ -280,7 +285,9 @@ class WorkflowModel:
         most = self.limit("max_open_handoffs")
         if most is not None and len([handoff for handoff in self.handoffs.values() if handoff.is_open()]) >= most:
             return "workflow_limit_exceeded"
-        self.handoffs[name] = Handoff(sender, role, edge.get("parent_close_policy") or self.default_policy())
+        if any(alias not in self.aliases("single_writer") for alias in resources):
+            return "handoff_resource_unknown"
+        self.handoffs[name] = Handoff(sender, role, edge.get("parent_close_policy") or self.default_policy(), resources=resources)
         return ""
 
     def claim(self, name, session):
@@ -299,6 +306,7 @@ class WorkflowModel:
         child.labels += self.sessions[handoff.sender].labels
         self.sessions[session] = child
         handoff.state, handoff.child = "claimed", session
+        self.hand_over(self.sessions[handoff.sender], child, handoff.resources)
         return ""
 
     def end_offer(self, name, state):
@@ -432,6 +440,15 @@ class WorkflowModel:
             if owner.session == session.name and number not in owner.calls:
                 owner.calls.append(number)
 
+    def hand_over(self, parent, child, resources):
+        self.give_back()
+        for key, owner in self.owners.items():
+            if owner.session != parent.name or key[0] not in resources:
+                continue
+            mutations = [call for call in parent.calls_on("single_writer", key) if parent.mutates(call)]
+            if not any(call.receipt_due or call.state in ("pending", "executing", "unknown") for call in mutations):
+                self.owners[key] = Ownership(child.name, handed=True)
+
     def give_back(self):
         """Forgets the owners that are none any more; done after everything that happens."""
         self.owners = {key: owner for key, owner in self.owners.items() if self.is_still_owner(key, owner)}
@@ -441,6 +458,8 @@ class WorkflowModel:
         mutations = [call for call in session.calls_on("single_writer", key) if session.mutates(call)]
         if session.ended():
             return any(call.state in ("executing", "unknown") for call in mutations)
+        if owner.handed:
+            return True
         since = [call for call in mutations if session.calls.index(call) in owner.calls and call.state != "cancelled"]
         return len(since) > 1 or (len(since) == 1 and since[0].state != "failed")
 
@@ -488,7 +507,7 @@ class WorkflowModel:
         return self.create(entry["create"], entry["role"])
 
     def play_offer(self, entry):
-        return self.offer(entry["offer"], entry["from"], entry["to"], entry.get("artifacts") or {})
+        return self.offer(entry["offer"], entry["from"], entry["to"], entry.get("artifacts") or {}, entry.get("resources") or [])
 
     def play_claim(self, entry):
         return self.claim(entry["claim"], entry["as"])

@@ -30,9 +30,17 @@ Result<void> unpark(Act& act, Act::Governed& held, std::string_view answer) {
   return {};
 }
 
+constexpr std::int64_t kSpendSeconds = 3600;  // stated: of content, once it was approved
+
 // Content that an agent asked about: the answer goes to the item, and to the session that goes on.
 Result<void> rule_on_content(Act& act, const Approval& approval, const RuledBy& by) {
   const bool yes = by.ruling == session::Ruling::Approved;
+  if (approval.work_id.empty())  // of a session without an item: whoever asked looks at the approval
+    return move_approval(act, by.actor, approval,
+                         by.ruling == session::Ruling::TimedOut ? ApprovalState::Expired
+                         : yes                                  ? ApprovalState::Approved
+                                                                : ApprovalState::Denied,
+                         by.note, yes ? std::optional(act.now + kSpendSeconds) : std::nullopt, by.is);
   auto item = act.settled_item(approval.work_id);
   if (!item) return tl::make_unexpected(item.error());
   if (!*item) return {};
@@ -53,7 +61,6 @@ Result<void> rule_on_content(Act& act, const Approval& approval, const RuledBy& 
   for (const work::Event& event : answered.events)
     if (auto done = act.record_as(by.actor, event, **item, by.is); !done) return done;
   const auto to = yes ? ApprovalState::Approved : ApprovalState::Denied;
-  constexpr std::int64_t kSpendSeconds = 3600;  // stated
   return move_approval(act, by.actor, approval, to, by.note,
                        yes ? std::optional(act.now + kSpendSeconds) : std::nullopt, by.is);
 }

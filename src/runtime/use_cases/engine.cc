@@ -192,6 +192,23 @@ void Engine::refuse(const Mutation& by, std::vector<Diagnostic> refused, const A
   done(std::move(answer));
 }
 
+namespace {
+
+// Was the key answered since it was looked up? Another node may have been asked with it too: then what this use case waited for, and says
+// no to now, is what that one did. Rows that are waited for are never remembered, so that this one is asked for anew.
+Result<bool> is_answered_meanwhile(Act& act, const std::string& key, const std::string& actor_id) {
+  bool answered = false;
+  auto found = act.unit.find({.table = tables::kAnswers, .equal = {key, actor_id}}, store::Lock::Wait,
+                             [&](const store::Row& row) {
+                               answered = number_at(row, 2) > act.now.nanoseconds;
+                               return false;
+                             });
+  if (!found) return tl::make_unexpected(found.error());
+  return answered;
+}
+
+}  // namespace
+
 Result<void> Engine::conduct(Running& running, Unit& unit) {
   running.begin();
   const auto now = unit.now();
@@ -205,12 +222,18 @@ Result<void> Engine::conduct(Running& running, Unit& unit) {
     if (*known) return {};
   }
   if (auto done = running.body(act); !done) return done;
+  if (has_key && (act.refused() || !act.main_)) {
+    const auto answered = is_answered_meanwhile(act, key, running.by.caller.actor.id);
+    if (!answered) return tl::make_unexpected(answered.error());
+    if (*answered)
+      return failure_of(Code::STORE_CONFLICT, "answering a request");  // it is run again, and knows the answer
+  }
   if (act.refused()) return {};
   running.main = act.main_;
   running.dress = std::move(act.dress_);
   running.finish = std::move(act.finish_);
   // Where nothing was recorded there is nothing that a second time could do twice.
-  if (has_key && act.main_) return keep_answer(running, act, key);
+  if (has_key && act.main_ && act.answers_key_) return keep_answer(running, act, key);
   return {};
 }
 

@@ -123,7 +123,7 @@ class Act {
     std::optional<work::Session> leased;  // with the item, when it is bound to one
     std::optional<work::Item> item;
     bool lease_stale = false;
-    bool opened_by_operator = false;  // for an agent, which has its token
+    bool opened_by_operator = false;         // for an agent, which has its token
     std::shared_ptr<WorkflowView> workflow;  // what it shares with others; null: nothing
   };
   enum class By { Caller, Node };  // the node itself may act for any, in what follows from what somebody may do
@@ -159,6 +159,8 @@ class Act {
 
   void dress_with(Engine::Dress dress) { dress_ = std::move(dress); }
   void finish_with(Engine::Finish finish) { finish_ = std::move(finish); }
+  // What is told now is not the answer yet: the same key asks the same question again.
+  void leave_key_unanswered() { answers_key_ = false; }
 
   // {section: value} of what a role may read. `labels`, sorted, are those of whoever reads; they become what they are by
   // reading. A section whose labels would be too many for an item is left out.
@@ -174,6 +176,7 @@ class Act {
   std::size_t appended_ = 0;
   std::optional<std::size_t> main_;  // which of the entries
   EntryMark main_mark_;
+  bool answers_key_ = true;
   Engine::Dress dress_;
   Engine::Finish finish_;
 };

@@ -121,7 +121,8 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
   const auto known = rules_for(session_id);
   if (known == nullptr) return std::nullopt;
   const session::Rules& rules = *known;
-  if (rules.workflow != nullptr) return std::nullopt;  // its budgets are shared with sessions that this one knows nothing of
+  if (rules.workflow != nullptr)
+    return std::nullopt;  // its budgets are shared with sessions that this one knows nothing of
   const auto tool = rules.plan->find_tool(call.tool);
   if (!tool || !rules.tools[*tool].is_plain_read) return std::nullopt;
   for (const contract::Resource& resource : rules.plan->resources)
@@ -158,6 +159,7 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
   held->governed.state = std::move(state);
   add(*held, {std::move(*first), std::move(*second)});
   ++reads_;
+  tell_execution(body, rules, verdict);
   body.find("calls")->elements()[0].set("started", true);
   body.set("fast_lane", true);
   Answer answer;

@@ -102,6 +102,23 @@ Result<void> request_approval(Act& act, Approval& approval) {
                      "/subject/contract"});
 }
 
+void tell_execution(Value& body, const session::Rules& rules, const session::StepVerdict& verdict) {
+  Value::Array& calls = body.find("calls")->elements();
+  for (std::size_t i = 0; i < verdict.calls.size(); ++i) {
+    if (verdict.calls[i].tool == kNone) continue;
+    const contract::Tool& tool = rules.tool(verdict.calls[i].tool);
+    Value out = Value::object();
+    out.set("total_ms", tool.total_ms);
+    if (tool.retries.max_attempts > 1) {
+      out.set("max_attempts", tool.retries.max_attempts);
+      out.set("retry_on", texts_value(tool.retries.retry_on));
+      out.set("respect_retry_after", tool.retries.respect_retry_after);
+      out.set("max_sleep_seconds", Value::number(tool.retries.max_sleep_seconds.text()));
+    }
+    calls[i].set("execution", std::move(out));
+  }
+}
+
 bool may_act_for(const Caller& caller, const work::Session& session) {
   if (!caller.session_id.empty()) return caller.session_id == session.id;
   return caller.actor.kind == work::ActorKind::Operator || caller.actor.kind == work::ActorKind::Node ||
@@ -377,6 +394,7 @@ class Opening {
     session.set("pack", rules_->plan->hash);
     if (in_ != nullptr) session.set("workflow_id", in_->workflow_id);
     session.set("role", role_);
+    session.set("agent_id", held_ ? held_->session.agent_id : agent_id_);
     session.set("mode", session::name_of(asked_.mode));
     session.set("gate", session::name_of(asked_.gate));
     act_.answer.created = true;
@@ -475,8 +493,11 @@ class Govern {
     if (state.mode == session::Mode::Enforce)
       if (auto done = ask(proposal, verdict, approvals, body); !done) return done;
     if (auto done = spend_content(verdict); !done) return done;
-    if (asking_.starts)
+    if (asking_.starts) {
+      if (verdict.outcome != session::Outcome::Reject || state.mode != session::Mode::Enforce)
+        tell_execution(body, rules, verdict);
       if (auto done = start_allowed(proposal, verdict, body); !done) return done;
+    }
     if (effects.killed)
       if (auto done = ended_by_breaker(act_, held_); !done) return done;
     if (!effects.killed)
@@ -736,7 +757,7 @@ const session::OpenCall* open_call(Act& act, const session::State& state, json::
   return call;
 }
 
-Result<void> start_one(Act& act, const std::string& session_id, const Question& question) {
+Result<void> start_one(Act& act, const std::string& session_id, const Question& question, bool waits) {
   auto found = act.governed(session_id);
   if (!found) return tl::make_unexpected(found.error());
   if (!*found) return {};
@@ -791,6 +812,7 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
     const auto to = verdict.failures.empty() ? ApprovalState::Spent : ApprovalState::Lapsed;
     if (auto done = move_approval(act, ledger_actor(act.caller().actor), *approval, to, ""); !done) return done;
   }
+  if (waits && verdict.waits) act.leave_key_unanswered();
   act.answer.body = session::shown(verdict, effects);
   act.answer.body.set("call_id", call_id);
   return {};
@@ -881,15 +903,17 @@ Result<bool> settle_overdue_calls(Act& act, const std::string& session_id) {
   return !overdue.empty();
 }
 
-void UseCases::start_call(const Mutation& by, std::string session_id, std::string start, Answered done) {
+void UseCases::start_call(const Mutation& by, std::string session_id, std::string start, Answered done, bool waits) {
   std::vector<Diagnostic> refused;
   auto question = read_question(std::move(start), limits::kCallArgumentsBytesMax * 2, refused);
   if (!question) return inside_->refuse(by, std::move(refused), done);
   std::vector<Read> reads = reads_of_governed(session_id);
   std::string touches = session_id;
-  inside_->run(
-      by, [session_id = std::move(session_id), question](Act& act) { return start_one(act, session_id, *question); },
-      std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
+  inside_->run(by,
+               [session_id = std::move(session_id), question, waits](Act& act) {
+                 return start_one(act, session_id, *question, waits);
+               },
+               std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
 }
 
 void UseCases::settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done) {

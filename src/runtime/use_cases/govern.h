@@ -35,6 +35,10 @@ std::vector<std::string> id_pointers(const json::Value& payload);
 // The session's own token, or somebody who stands above it, or whoever it belongs to.
 bool may_act_for(const Caller& caller, const work::Session& session);
 
+// How a call that may go ahead is to be carried out, for whoever begins it: `execution` of each call of `body`, with total_ms and,
+// where there is more than one attempt, max_attempts, retry_on[], respect_retry_after, max_sleep_seconds.
+void tell_execution(json::Value& body, const session::Rules& rules, const session::StepVerdict& verdict);
+
 // The members of session.call_settled beside session_id and at.
 void set_settlement(json::Value& payload, const session::Rules& rules, session::ToolId tool,
                     const session::SettleVerdict& verdict, const Question& question, const session::Receipt& receipt,

@@ -41,6 +41,12 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   out.set("changed_at", format_time(session.changed_at));
   const Value state = session::shown(*session.rules, session.state);
   for (const auto& [name, value] : state.members()) out.set(name, value);
+  const contract::Limits& held_to = session.rules->plan->limits;
+  Value limits = Value::object();
+  if (held_to.max_steps) limits.set("max_steps", *held_to.max_steps);
+  if (held_to.max_tool_calls) limits.set("max_tool_calls", *held_to.max_tool_calls);
+  if (held_to.max_cost) limits.set("max_cost_per_session", Value::number(held_to.max_cost->text()));
+  if (!limits.members().empty()) out.set("limits", std::move(limits));
   return std::optional(std::move(out));
 }
 
@@ -99,7 +105,8 @@ Result<Answer> UseCases::preflight(const Caller& caller, const std::string& sess
   const bool above = caller.actor.kind == work::ActorKind::Operator;
   if (caller.session_id.empty() ? !above && caller.actor.id != session.actor_id : caller.session_id != session_id)
     return refuse(Code::SESSION_NOT_YOURS, {{"session", session_id}});
-  session::Preflight question = session::read_preflight(document->root());
+  auto [question, problem] = session::read_preflight(document->root());
+  if (!problem.empty()) return refuse(Code::SESSION_OPTIONS, {{"problem", problem}});
   if (!session.work_id.empty()) {
     const auto item_row = (*reader)->get(tables::kWorkItems, {session.work_id});
     if (!item_row) return tl::make_unexpected(item_row.error());

@@ -15,6 +15,8 @@
 #include "runtime/use_cases/context.h"
 #include "runtime/use_cases/document.h"
 #include "runtime/use_cases/govern.h"
+#include "runtime/use_cases/packets.h"
+#include "runtime/use_cases/workflows.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
 
@@ -25,7 +27,6 @@ namespace tables = store::tables;
 using agent_contract::Status;
 using json::Value;
 
-constexpr std::int64_t kReplayKeptSeconds = 300;  // stated: beyond a packet's own end
 constexpr std::string_view kExternal = "external";
 
 // The same for the same document of the same session under the same fence.
@@ -71,12 +72,45 @@ std::string question_of(const Handoff& handoff) {
   return out;
 }
 
+// --- what is handed to a role ---------------------------------------------------------------------------------------------------
+
+// The last part of a reference, without what says which kind of file it is: `reports/plan.json` is `plan`, `urn:x#diff` is `diff`.
+std::string name_in(std::string_view reference) {
+  if (const std::size_t hash = reference.rfind('#'); hash != std::string_view::npos && hash + 1 < reference.size())
+    return std::string(reference.substr(hash + 1));
+  if (const std::size_t cut = reference.find_last_of("/:"); cut != std::string_view::npos)
+    reference.remove_prefix(cut + 1);
+  if (const std::size_t dot = reference.find('.'); dot != std::string_view::npos && dot > 0)
+    reference = reference.substr(0, dot);
+  return std::string(reference);
+}
+
+// A document's evidence as artifacts: of a block its evidence_report, and each list of it by its own name; of a packet what it refers to,
+// by the last part of the reference. Nothing is fetched: the reference is the artifact.
+Value artifacts_of(const Handoff& handoff) {
+  Value out = Value::object();
+  if (handoff.dialect == Dialect::Uaix) {
+    if (const Value* references = handoff.value(Field::evidence_refs); references != nullptr && references->is_array())
+      for (const Value& one : references->elements())
+        if (one.is_string())
+          if (std::string name = name_in(one.string()); !name.empty()) out.set(name, one);
+    return out;
+  }
+  const Value block = agent_contract::from_handoff(handoff);
+  const Value* report = block.find("evidence_report");
+  if (report == nullptr || !report->is_object()) return out;
+  out.set("evidence_report", *report);
+  for (const auto& [name, value] : report->members())
+    if (!value.is_null() && !(value.is_array() && value.elements().empty())) out.set(name, value);
+  return out;
+}
+
 // --- one handoff of one session -------------------------------------------------------------------------------------------------
 
 struct Given {
   std::string session_id;
   Document document;
-  std::string handoff_id, event_id;  // minted
+  std::string handoff_id, event_id, offer_id = {};  // minted
 };
 
 class HandingOff {
@@ -88,13 +122,11 @@ class HandingOff {
   }
 
   Result<void> run() {
-    auto held = act_.holding(given_.session_id);
-    if (!held) return tl::make_unexpected(held.error());
-    if (!*held) return {};
-    session_ = std::move((*held)->session);
-    item_ = std::move((*held)->item);
+    if (auto found = find_session(); !found || act_.refused()) return found;
     key_ = key_of(session_.id, session_.fence, document_);
-    if (session_.took(key_)) return first_receipt(item_.id, "\"key\":\"" + key_ + "\"");
+    if (session_.took(key_)) return first_receipt(stream(), "\"key\":\"" + key_ + "\"");
+    if (!item_)
+      if (auto ended = check_standing(); ended) return act_.refuse(std::move(*ended)), Result<void>();
     switch (document_.dialect()) {
       case Dialect::AgentExit: return take_signal();
       case Dialect::AgentContract: return take_contract();
@@ -105,13 +137,48 @@ class HandingOff {
   }
 
  private:
+  // The session, its item where it has one, and what it is held to.
+  Result<void> find_session() {
+    auto found = work::is_work_id(given_.session_id) ? act_.session(given_.session_id)
+                                                     : Result<std::optional<work::Session>>(std::nullopt);
+    if (!found) return tl::make_unexpected(found.error());
+    if (*found && (*found)->work_id.empty()) {
+      session_ = std::move(**found);
+    } else {
+      auto holding = act_.holding(given_.session_id);
+      if (!holding) return tl::make_unexpected(holding.error());
+      if (!*holding) return {};
+      session_ = std::move((*holding)->session);
+      item_ = std::move((*holding)->item);
+      const auto row = act_.unit.get(tables::kSessionStates, {session_.id});
+      if (!row) return tl::make_unexpected(row.error());
+      if (!*row || text_at(**row, 1) != "open") return {};
+    }
+    auto held = act_.governed(session_.id);
+    if (!held) return tl::make_unexpected(held.error());
+    if (*held) held_ = std::move(**held);
+    return {};
+  }
+
+  // Of a session without an item: nobody hands over twice.
+  std::optional<Diagnostic> check_standing() const {
+    const session::State& state = held_->session.state;
+    if (state.standing == session::Standing::Killed)
+      return report(Code::session_killed, {}, {{"reason", state.ended_because}});
+    if (state.standing == session::Standing::Closed) return report(Code::session_closed, {});
+    return std::nullopt;
+  }
+
+  // Where what it says is recorded, and found again.
+  std::string stream() const { return item_ ? work_stream(item_->id) : session_stream(session_.id); }
+
   // Sent again after it was taken: what was told then. `mark` is what its entry holds and no other does.
-  Result<void> first_receipt(const std::string& work_id, std::string mark) {
+  Result<void> first_receipt(std::string stream, std::string mark) {
     act_.answer.replayed = true;
-    act_.answer.body.set("work", shown(item_));
+    tell_where_it_is();
     act_.answer.body.set("warnings", Value::array());
     act_.finish_with(
-        [stream = work_stream(work_id), mark = std::move(mark)](store::Reader& reader, Answer& answer) -> Result<void> {
+        [stream = std::move(stream), mark = std::move(mark)](store::Reader& reader, Answer& answer) -> Result<void> {
           const auto found = find_entry(reader, stream, kHandoffAccepted, [&](std::string_view payload) {
             return payload.find(mark) != std::string_view::npos;
           });
@@ -134,21 +201,20 @@ class HandingOff {
 
   Result<void> take_signal() {
     const work::Exit exit = exit_of(handoff_, given_.event_id);
-    const work::Ruling ruling = work::exit(item_, session_, act_.caller().actor, exit, act_.now);
-    if (ruling.allowed() && exit.reason == agent_exit::Reason::Completed)
-      if (auto done = check_governed(); !done || act_.refused()) return done;
-    return take(ruling);
+    if (!item_) {
+      if (exit.reason == agent_exit::Reason::Completed) check_governed();
+      ends_ = agent_exit::reason_name(exit.reason);
+      return act_.refused() ? Result<void>() : take({});
+    }
+    const work::Ruling ruling = work::exit(*item_, session_, act_.caller().actor, exit, act_.now);
+    if (ruling.allowed() && exit.reason == agent_exit::Reason::Completed) check_governed();
+    return act_.refused() ? Result<void>() : take(ruling);
   }
 
   // What is said to be done must be: no call under way, and the session where its pack lets it end.
-  Result<void> check_governed() {
-    const auto row = act_.unit.get(tables::kSessionStates, {session_.id});
-    if (!row) return tl::make_unexpected(row.error());
-    if (!*row || text_at(**row, 1) != "open") return {};
-    auto governed = act_.governed(session_.id);
-    if (!governed) return tl::make_unexpected(governed.error());
-    if (!*governed) return {};
-    const GovernedSession& session = (*governed)->session;
+  void check_governed() {
+    if (!held_) return;
+    const GovernedSession& session = held_->session;
     const contract::Plan& plan = *session.rules->plan;
     if (!plan.phases.empty() && !plan.phases[session.state.phase].terminal) {
       std::string terminal;
@@ -156,14 +222,13 @@ class HandingOff {
         if (phase.terminal) terminal += (terminal.empty() ? "`" : ", `") + phase.name + "`";
       act_.refuse(report(Code::EXIT_SESSION_PHASE, {},
                          {{"phase", plan.phases[session.state.phase].name}, {"terminal", terminal}}));
-      return {};
+      return;
     }
     std::string calls;
     for (const session::OpenCall& call : session.state.open)
       if (call.state != session::CallState::Pending)
         calls += (calls.empty() ? "" : ", ") + call.id + " (" + std::string(session::name_of(call.state)) + ")";
     if (!calls.empty()) act_.refuse(report(Code::EXIT_CALLS_OPEN, {}, {{"calls", calls}}));
-    return {};
   }
 
   // --- agent-contract ---------------------------------------------------------------------------------------------------------
@@ -176,14 +241,15 @@ class HandingOff {
       mismatch.has_argument = true;
       return act_.refuse(std::move(mismatch)), Result<void>();
     }
-    if (auto stale = work::check_lease(item_, session_, act_.now, Code::EXIT_LEASE); !stale.empty())
-      return act_.refuse(std::move(stale)), Result<void>();
+    if (item_)
+      if (auto stale = work::check_lease(*item_, session_, act_.now, Code::EXIT_LEASE); !stale.empty())
+        return act_.refuse(std::move(stale)), Result<void>();
     agent_contract::StatusMachine machine(agent_contract::find_status(session_.plan_status),
                                           static_cast<int>(session_.reports_in_a_row));
     auto judged = machine.advance(handoff_.text(Field::status));
     if (has_errors(judged)) return act_.refuse(std::move(judged)), Result<void>();
     std::ranges::move(judged, std::back_inserter(warnings_));
-    auto changes = merge_updates(act_, handoff_.value(Field::context_updates), session_, item_);
+    auto changes = merge_updates(act_, handoff_.value(Field::context_updates), session_, item_ ? *item_ : work::Item());
     if (!changes) return tl::make_unexpected(changes.error());
     if (!changes->refused.empty()) return act_.refuse(std::move(changes->refused)), Result<void>();
     std::ranges::move(changes->warnings, std::back_inserter(warnings_));
@@ -194,15 +260,21 @@ class HandingOff {
 
     plan_status_ = handoff_.text(Field::status);
     reports_in_a_row_ = machine.in_progress_in_a_row();
-    const work::Ruling ruling = *joined && waits_already() && *machine.current() == Status::ApprovalRequest
+    const Status status = *machine.current();
+    const bool is_last = status == Status::Complete || status == Status::Blocked;
+    if (is_last && !item_) ends_ = status == Status::Complete ? "completed" : "blocked";
+    if (is_last && is_delegated()) mode_ = Mode::Delegate;
+    const work::Ruling ruling = !item_ || (*joined && waits_already() && status == Status::ApprovalRequest)
                                     ? work::Ruling()
-                                    : ruling_for(*machine.current());
-    if (ruling.allowed() && *machine.current() == Status::Complete)
-      if (auto done = check_governed(); !done || act_.refused()) return done;
+                                    : ruling_for(status);
+    if (ruling.allowed() && status == Status::Complete) check_governed();
+    if (act_.refused()) return {};
+    if (const Value* report = handoff_.value(Field::consolidation); report != nullptr && report->is_object())
+      offer_to(words_of(report->find("next_best_agent")), is_last);
     if (auto done = take(ruling); !done || act_.refused()) return done;
     if (*joined) {
       if (auto done = enrich(**joined); !done) return done;
-    } else if (*machine.current() == Status::ApprovalRequest) {
+    } else if (status == Status::ApprovalRequest) {
       if (auto done = ask_for_approval(); !done || act_.refused()) return done;
     }
     return record_changes(act_, *changes);
@@ -261,7 +333,7 @@ class HandingOff {
 
   // A person was asked before, and the lease's clock stands still already.
   bool waits_already() const {
-    return item_.lease && item_.lease->parked_until && item_.waits_for == work::WaitsFor::Approval;
+    return item_ && item_->lease && item_->lease->parked_until && item_->waits_for == work::WaitsFor::Approval;
   }
 
   // What the agent says of it is shown beside what is decided on, which stays as it is.
@@ -284,8 +356,10 @@ class HandingOff {
     Approval approval;
     approval.kind = "content";
     approval.session_id = session_.id;
-    approval.work_id = item_.id;
-    approval.subject.set("work", item_.id);
+    if (item_) {
+      approval.work_id = item_->id;
+      approval.subject.set("work", item_->id);
+    }
     approval.subject.set("session", session_.id);
     for (const std::string_view member :
          {"operation", "exact_content", "scope", "risk_level", "rollback", "verification"})
@@ -307,15 +381,18 @@ class HandingOff {
       asked.event_id = given_.event_id;
       asked.source = "agent_contract_handoff";
       if (reason != agent_exit::Reason::Completed) asked.notes = words_of(handoff_.value(Field::open_gaps));
-      return work::exit(item_, session_, act_.caller().actor, asked, act_.now);
+      return work::exit(*item_, session_, act_.caller().actor, asked, act_.now);
     };
     const auto park = [&](work::WaitsFor waits_for) {
-      return work::park(item_, session_, waits_for, question_of(handoff_), act_.policy(), act_.now);
+      return work::park(*item_, session_, waits_for, question_of(handoff_), act_.policy(), act_.now);
     };
     switch (status) {
       case Status::InProgress: return renewed();
-      case Status::Complete: return exit(agent_exit::Reason::Completed);
-      case Status::Blocked: return exit(agent_exit::Reason::Blocked);
+      case Status::Complete:
+      case Status::Blocked:
+        // A child's last word ends the child, not the item: that is the parent's to say.
+        if (is_delegated()) return work::release(*item_, session_, "the child's last word", act_.now);
+        return exit(status == Status::Complete ? agent_exit::Reason::Completed : agent_exit::Reason::Blocked);
       case Status::NeedsInput: return park(work::WaitsFor::Input);
       case Status::ApprovalRequest: return park(work::WaitsFor::Approval);
     }
@@ -324,7 +401,7 @@ class HandingOff {
 
   // A sign of life. One that comes before the clock has moved extends nothing, and is a sign of life all the same.
   work::Ruling renewed() {
-    work::Ruling ruling = work::renew(item_, session_, 0, act_.policy(), act_.now);
+    work::Ruling ruling = work::renew(*item_, session_, 0, act_.policy(), act_.now);
     if (!ruling.allowed() && ruling.refused.front().code == Code::LEASE_NOT_EXTENDED) return {};
     return ruling;
   }
@@ -338,62 +415,72 @@ class HandingOff {
     const std::string target_id = target == nullptr ? "" : words_of(target->find("id"));
     const auto& names = act_.caller().actor.names;
     attributed_ = std::ranges::find(names, source_id) != names.end();
-    message_id_ = handoff_.text(Field::message_id);
-    idempotency_key_ = handoff_.text(Field::idempotency_key);
+    packet_.message_id = handoff_.text(Field::message_id);
+    packet_.idempotency_key = handoff_.text(Field::idempotency_key);
+    packet_.digest = document_.replay_digest;
     // Nobody can use up the ids of somebody he does not speak for.
-    source_ = *attributed_ ? source_id : "unattributed:" + act_.caller().actor.id + ":" + source_id;
-    const auto seen = check_seen();
+    packet_.source = *attributed_ ? source_id : "unattributed:" + act_.caller().actor.id + ":" + source_id;
+    const auto seen = find_seen(act_, packet_);
     if (!seen) return tl::make_unexpected(seen.error());
     if (act_.refused()) return {};
-    if (*seen) return first_receipt((*seen)->work_id, "\"message_id\":\"" + (*seen)->message_id + "\"");
+    if (*seen) return first_receipt((*seen)->stream, "\"message_id\":\"" + (*seen)->message_id + "\"");
 
     const std::optional<Time> until = parse_time(handoff_.text(Field::expires_at)).time;
     if (!until || *until <= act_.now)
       return act_.refuse(report(Code::UAIX_EXPIRED, place_named("/delivery/expires_at"),
                                 {{"time", handoff_.text(Field::expires_at)}})),
              Result<void>();
-    expires_at_ = *until;
-    if (auto stale = work::check_lease(item_, session_, act_.now, Code::EXIT_LEASE); !stale.empty())
-      return act_.refuse(std::move(stale)), Result<void>();
+    packet_.expires_at = *until;
+    if (item_)
+      if (auto stale = work::check_lease(*item_, session_, act_.now, Code::EXIT_LEASE); !stale.empty())
+        return act_.refuse(std::move(stale)), Result<void>();
     std::vector<std::string> labels = labels_of(handoff_.value(Field::extensions));
     work::Ruling ruling;
     if (!*attributed_) {
       labels.emplace_back(kExternal);
       mode_ = Mode::Report;
     } else if (handoff_.mode == Mode::Report) {
-      ruling = renewed();
+      if (item_) ruling = renewed();
+    } else if (const auto* role = target == nullptr ? nullptr : role_of(*target)) {
+      packet_.target = target_id;
+      offer_to(role->name, false);
+    } else if (!item_) {
+      refuse_target(target_id);
+      return {};
     } else {
-      ruling = work::offer(item_, session_, {target_id, *until, message_id_}, act_.policy(), act_.now);
+      ruling = work::offer(*item_, session_, {target_id, *until, packet_.message_id}, act_.policy(), act_.now);
     }
-    const work::Ruling labelled = work::add_labels(item_, std::move(labels), act_.now);
+    if (!item_) {
+      if (auto done = take(ruling); !done || act_.refused()) return done;
+      return label_session(labels);
+    }
+    const work::Ruling labelled = work::add_labels(*item_, std::move(labels), act_.now);
     if (!labelled.allowed()) return act_.refuse(labelled.refused), Result<void>();
     if (auto done = take(ruling); !done || act_.refused()) return done;
     return label(labelled);
   }
 
-  struct Seen {
-    std::string work_id, message_id;
-  };
-  // Nothing: it is new. The same content again is the first one's; other content under the same ids is refused.
-  Result<std::optional<Seen>> check_seen() {
-    std::optional<Seen> same;
-    const auto look = [&](const store::Row& row, Code code, std::string_view pointer) {
-      if (text_at(row, 3) == document_.replay_digest) same = Seen{text_at(row, 4), text_at(row, 0)};
-      else act_.refuse(report(code, place_named(std::string(pointer))));
-    };
-    const auto by_id = act_.unit.get(tables::kUaixMessages, {message_id_, source_});
-    if (!by_id) return tl::make_unexpected(by_id.error());
-    if (*by_id) look(**by_id, Code::UAIX_REPLAY, "/message_id");
-    auto by_key = act_.unit.find({.table = tables::kUaixMessages,
-                                  .index = &tables::kUaixMessagesByKey,
-                                  .equal = {source_, idempotency_key_},
-                                  .limit = 1},
-                                 store::Lock::Wait, [&](const store::Row& row) {
-                                   look(row, Code::UAIX_IDEMPOTENCY_CONFLICT, "/delivery/idempotency_key");
-                                   return true;
-                                 });
-    if (!by_key) return tl::make_unexpected(by_key.error());
-    return same;
+  void refuse_target(const std::string& target_id) {
+    if (!held_->workflow)
+      return act_.refuse(
+          report(Code::SESSION_WORKFLOW, {}, {{"problem", "has no work item, and is one of no workflow"}}));
+    act_.refuse(report(Code::handoff_not_declared, place_named("/target/id"),
+                       {{"from", held_->session.role}, {"to", target_id}}));
+  }
+
+  // What a session without an item is told brings its labels to the session.
+  Result<void> label_session(const std::vector<std::string>& labels) {
+    for (const std::string& label : labels) {
+      if (std::ranges::find(held_->session.state.labels, label) != held_->session.state.labels.end()) continue;
+      held_->session.state.labels.push_back(label);
+      Value payload = session_payload(act_, session_.id);
+      payload.set("label", label);
+      if (auto done = act_.append(session_stream(session_.id), kSessionLabelled, std::move(payload), Act::Is::Beside,
+                                  {"/session_id"});
+          !done)
+        return done;
+    }
+    return {};
   }
 
   static std::vector<std::string> labels_of(const Value* extensions) {
@@ -412,8 +499,8 @@ class HandingOff {
 
   Result<void> label(const work::Ruling& labelled) {
     for (const work::Event& event : labelled.events)
-      if (auto done = act_.record(event, item_, Act::Is::Beside); !done) return done;
-    act_.answer.body.set("work", shown(item_));
+      if (auto done = act_.record(event, *item_, Act::Is::Beside); !done) return done;
+    act_.answer.body.set("work", shown(*item_));
     return {};
   }
 
@@ -421,29 +508,98 @@ class HandingOff {
 
   // What was said, then what it does.
   Result<void> take(const work::Ruling& ruling) {
+    // What could not be read of the workflow looked as if it were not there.
+    if (held_)
+      if (auto seen = was_seen(*held_); !seen) return seen;
     if (!ruling.allowed()) return act_.refuse(ruling.refused), Result<void>();
-    const work::Phase before = item_.phase;
+    const work::Phase before = item_ ? item_->phase : work::Phase();
     if (auto done = record_handoff(); !done) return done;
-    if (!message_id_.empty())
-      if (auto done = record_seen(); !done) return done;
-    const auto recorded = act_.record(ruling, item_);
-    if (!recorded) return tl::make_unexpected(recorded.error());
+    if (!packet_.message_id.empty())
+      if (auto done = record_seen(act_, packet_, stream(), item_ ? item_->id : stream()); !done) return done;
+    if (offer_)
+      if (auto done = record_offer(); !done || act_.refused()) return done;
+    if (item_) {
+      const auto recorded = act_.record(ruling, *item_);
+      if (!recorded) return tl::make_unexpected(recorded.error());
+    } else if (!ends_.empty()) {
+      if (auto done = act_.end_governed(session_.id, session::Standing::Closed, ends_); !done) return done;
+      held_->session.state.standing = session::Standing::Closed;
+    }
     Value& body = act_.answer.body;
     body.set("handoff", handoff_value(given_.handoff_id, dialect_name(document_.dialect()), mode_name(mode_),
                                       outcome_name(handoff_.outcome)));
     if (attributed_) body.set("attributed", *attributed_);
-    body.set("work", shown(item_));
-    if (item_.phase != before) body.set("next_phase", agent_exit::phase_name(item_.phase));
+    tell_where_it_is();
+    if (item_ && item_->phase != before) body.set("next_phase", agent_exit::phase_name(item_->phase));
     Value warnings = Value::array();
     for (const Diagnostic& warning : warnings_) warnings.push(checker::to_json(warning));
     body.set("warnings", std::move(warnings));
     return {};
   }
 
+  void tell_where_it_is() {
+    if (item_) act_.answer.body.set("work", shown(*item_));
+    else act_.answer.body.set("standing", session::name_of(held_->session.state.standing));
+  }
+
+  // --- to a role of the session's workflow ----------------------------------------------------------------------------------------
+
+  // Of the session's workflow; null: there is no such role, or no workflow.
+  const contract::WorkflowRole* find_role(std::string_view name) const {
+    if (!held_ || !held_->workflow || name.empty()) return nullptr;
+    const auto& roles = held_->workflow->plan().roles;
+    const auto at = std::ranges::find(roles, name, &contract::WorkflowRole::name);
+    return at == roles.end() ? nullptr : &*at;
+  }
+
+  // Whom a packet names: by the role it says, or else by the name after `agt_` and the like.
+  const contract::WorkflowRole* role_of(const Value& party) const {
+    if (const auto* role = find_role(words_of(party.find("role")))) return role;
+    const std::string id = words_of(party.find("id"));
+    const std::size_t kind = id.find('_');
+    return kind == std::string::npos ? nullptr : find_role(std::string_view(id).substr(kind + 1));
+  }
+
+  // Did it come by a handoff of a workflow?
+  bool is_delegated() const {
+    if (!held_ || !held_->workflow) return false;
+    const auto member = held_->workflow->member(session_.id);
+    return member && !member->handoff.empty();
+  }
+
+  // A document that names a role of the session's workflow offers a handoff to it, by the rules of the workflow. The last word of a
+  // session offers for the one it works for; of the first session, there is nobody left whose offer it would be.
+  void offer_to(const std::string& role, bool is_last) {
+    if (find_role(role) == nullptr) return;
+    const auto member = held_->workflow->member(session_.id);
+    const auto parent = member && !member->parent.empty() ? held_->workflow->member(member->parent) : std::nullopt;
+    if (is_last && (!parent || parent->standing != session::Standing::Open)) {
+      warnings_.push_back(report(Code::HANDOFF_NOT_OFFERED, {}, {{"role", role}}));
+      return;
+    }
+    offer_.emplace();
+    offer_->handoff_id =
+        packet_.message_id.empty() ? given_.offer_id : handoff_id_of(packet_.source, packet_.message_id);
+    offer_->to = role;
+    offer_->message_id = packet_.message_id;
+    offer_->target_id = packet_.target;
+    if (!packet_.message_id.empty()) offer_->expires_at = packet_.expires_at;
+    offer_->for_parent = is_last;
+    offer_->artifacts = artifacts_of(handoff_);
+    if (!is_last) mode_ = Mode::Delegate;
+  }
+
+  Result<void> record_offer() {
+    const auto made = make_offer(act_, *held_, *offer_, Act::Is::Beside);
+    if (!made) return tl::make_unexpected(made.error());
+    if (*made) act_.answer.body.set("offered", shown_handoff(**made));
+    return {};
+  }
+
   Result<void> record_handoff() {
     Value payload = Value::object();
     payload.set("handoff_id", given_.handoff_id);
-    payload.set("work_id", item_.id);
+    if (item_) payload.set("work_id", item_->id);
     payload.set("session_id", session_.id);
     payload.set("fence", session_.fence);
     payload.set("dialect", dialect_name(document_.dialect()));
@@ -457,23 +613,10 @@ class HandingOff {
       payload.set("reports_in_a_row", reports_in_a_row_);
     }
     if (attributed_) payload.set("attributed", *attributed_);
-    if (!message_id_.empty()) payload.set("message_id", message_id_);
+    if (!packet_.message_id.empty()) payload.set("message_id", packet_.message_id);
     payload.set("at", format_time(act_.now));
-    return act_.append(work_stream(item_.id), kHandoffAccepted, std::move(payload), Act::Is::Main,
+    return act_.append(stream(), kHandoffAccepted, std::move(payload), Act::Is::Main,
                        {"/handoff_id", "/session_id", "/digest", "/key", "/message_id"});
-  }
-
-  Result<void> record_seen() {
-    Value payload = Value::object();
-    payload.set("source_id", source_);
-    payload.set("message_id", message_id_);
-    payload.set("idempotency_key", idempotency_key_);
-    payload.set("digest", document_.replay_digest);
-    payload.set("work_id", item_.id);
-    payload.set("expires_at", format_time(expires_at_ + kReplayKeptSeconds));
-    payload.set("at", format_time(act_.now));
-    return act_.append(work_stream(item_.id), kUaixMessageSeen, std::move(payload), Act::Is::Beside,
-                       {"/message_id", "/idempotency_key", "/digest"});
   }
 
   Act& act_;
@@ -481,17 +624,19 @@ class HandingOff {
   const Document& document_;
   const Handoff& handoff_;
   work::Session session_;
-  work::Item item_;
+  std::optional<work::Item> item_;     // nothing: the session has none
+  std::optional<Act::Governed> held_;  // where it is held to a pack, and open
   std::string key_;
   Mode mode_;
   std::vector<Diagnostic> warnings_;
+  std::string ends_;            // the session, because; empty: it goes on
+  std::optional<Offer> offer_;  // to a role of its workflow
   // agent-contract
   std::string plan_status_;
   int reports_in_a_row_ = 0;
   // uaix
   std::optional<bool> attributed_;
-  std::string source_, message_id_, idempotency_key_;
-  Time expires_at_;
+  PacketIds packet_;
 };
 
 // --- CI, which has no session ---------------------------------------------------------------------------------------------------
@@ -577,7 +722,7 @@ void UseCases::hand_off(const Mutation& by, std::string session_id, std::string 
   std::string signal = "session/" + session_id;
   std::vector<Read> reads = reads_of_session(session_id);
   Given given{std::move(session_id), std::move(*read.document), mint_id("handoff_", inside_->random),
-              mint_uuid(inside_->random)};
+              mint_uuid(inside_->random), mint_id("hnd_", inside_->random)};
   inside_->run(
       by, [given = std::make_shared<const Given>(std::move(given))](Act& act) { return HandingOff(act, *given).run(); },
       std::move(done), {.signal = std::move(signal), .reads = std::move(reads)});

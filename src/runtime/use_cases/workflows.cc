@@ -5,10 +5,12 @@
 
 #include "base/ids.h"
 #include "base/limits.h"
+#include "dialects/uaix/packet.h"
 #include "ledger/blob.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/activation.h"
+#include "runtime/use_cases/packets.h"
 #include "runtime/use_cases/workflows.h"
 #include "runtime/work_events.h"
 #include "runtime/workflow_events.h"
@@ -31,7 +33,8 @@ Value workflow_payload(const Act& act, const std::string& workflow_id) {
 
 Result<void> append_workflow(Act& act, const std::string& workflow_id, std::string_view type, Value payload,
                              Act::Is is = Act::Is::Main) {
-  std::vector<std::string> pointers = {"/workflow_id", "/handoff_id", "/session_id", "/from", "/workflow"};
+  std::vector<std::string> pointers = {"/workflow_id", "/handoff_id", "/session_id", "/from",
+                                       "/by",          "/workflow",   "/message_id"};
   if (const Value* artifacts = payload.find("artifacts"))
     for (std::size_t i = 0; i < artifacts->elements().size(); ++i)
       pointers.push_back("/artifacts/" + std::to_string(i) + "/sha256");
@@ -303,48 +306,78 @@ Result<std::vector<Artifact>> keep_artifacts(Act& act, const Value& given, const
   return out;
 }
 
-Result<void> offer_one(Act& act, const std::string& session_id, const OfferRequest& asked,
-                       const std::string& handoff_id) {
-  auto found = act.governed(session_id);
-  if (!found) return tl::make_unexpected(found.error());
-  if (!*found) return {};
-  Act::Governed& held = **found;
+}  // namespace
+
+std::string handoff_id_of(std::string_view source_id, std::string_view message_id) {
+  return "hnd_" + short_hash(std::string(source_id) + "\n" + std::string(message_id));
+}
+
+Result<std::optional<WorkflowHandoff>> make_offer(Act& act, Act::Governed& held, const Offer& offer, Act::Is is) {
+  const std::string& session_id = held.session.id;
   if (!held.workflow)
-    return act.refuse(report(Code::SESSION_WORKFLOW, {}, {{"problem", "is one of no workflow"}})), Result<void>();
+    return act.refuse(report(Code::SESSION_WORKFLOW, {}, {{"problem", "is one of no workflow"}})), std::nullopt;
+  if (offer.for_parent)
+    if (auto locked = act.about_to_end(session_id); !locked) return tl::make_unexpected(locked.error());
   WorkflowView& view = *held.workflow;
   const auto whole = view.workflow();
-  const auto parent = view.member(session_id);
-  if (auto seen = problem_of(view); !seen) return seen;
-  if (!whole || !parent) return failure("offering a handoff", "the session's workflow is not there");
+  const auto sender = view.member(session_id);
+  const auto from = offer.for_parent && sender ? view.member(sender->parent) : sender;
+  if (auto seen = problem_of(view); !seen) return tl::make_unexpected(seen.error());
+  if (!whole || !sender || !from) return failure("offering a handoff", "the session's workflow is not there");
   std::set<std::string, std::less<>> there;
-  for (const auto& [name, value] : asked.artifacts.members())
+  for (const auto& [name, value] : offer.artifacts.members())
     if (!value.is_null()) there.insert(name);
-  std::uint32_t edge = 0;
-  if (const auto refused = workflow::may_offer(view.plan(), whole->totals, *parent, asked.to, there, edge))
-    return refuse(act, *refused), Result<void>();
-  if (held.lease_stale) return act.refuse(report(Code::lease_stale, {})), Result<void>();
-  const auto artifacts = keep_artifacts(act, asked.artifacts, held.session.state.labels);
-  if (!artifacts) return tl::make_unexpected(artifacts.error());
-  if (act.refused()) return {};
   WorkflowHandoff made;
-  made.handoff = {handoff_id, edge, session_id, {}, workflow::Stage::Offered};
+  made.handoff = {offer.handoff_id, 0, from->session, {}, workflow::Stage::Offered, {}};
+  workflow::Member parent = *from;
+  parent.role = sender->role;
+  if (const auto refused = workflow::may_offer(view.plan(), whole->totals, parent, offer.to, there, made.handoff.edge))
+    return refuse(act, *refused), std::nullopt;
+  if (const auto refused = workflow::may_hand_over(view.plan(), offer.resources, made.handoff.resources))
+    return refuse(act, *refused), std::nullopt;
+  if (held.lease_stale) return act.refuse(report(Code::lease_stale, {})), std::nullopt;
+  auto artifacts = keep_artifacts(act, offer.artifacts, held.session.state.labels);
+  if (!artifacts) return tl::make_unexpected(artifacts.error());
+  if (act.refused()) return std::nullopt;
   made.workflow_id = view.workflow_id();
-  made.to_role = asked.to;
-  made.artifacts = *artifacts;
+  made.to_role = offer.to;
+  made.artifacts = std::move(*artifacts);
+  made.message_id = offer.message_id;
+  made.target_id = offer.target_id;
   made.offered_at = act.now;
-  if (asked.expires_seconds > 0) made.expires_at = act.now + asked.expires_seconds;
+  made.expires_at = offer.expires_at;
   Value payload = workflow_payload(act, made.workflow_id);
-  payload.set("handoff_id", handoff_id);
-  payload.set("from", session_id);
-  payload.set("to", asked.to);
-  payload.set("edge", edge);
+  payload.set("handoff_id", made.handoff.id);
+  payload.set("from", made.handoff.from);
+  payload.set("to", made.to_role);
+  payload.set("edge", made.handoff.edge);
   Value list = Value::array();
   for (const Artifact& artifact : made.artifacts) list.push(to_json(artifact));
   payload.set("artifacts", std::move(list));
+  if (!offer.resources.empty()) payload.set("resources", texts_value(offer.resources));
+  if (offer.for_parent) payload.set("by", session_id);
+  if (!made.message_id.empty()) payload.set("message_id", made.message_id);
+  if (!made.target_id.empty()) payload.set("target_id", made.target_id);
   if (made.expires_at) payload.set("expires_at", format_time(*made.expires_at));
-  if (auto done = append_workflow(act, made.workflow_id, kWorkflowOffered, std::move(payload)); !done) return done;
+  if (auto done = append_workflow(act, made.workflow_id, kWorkflowOffered, std::move(payload), is); !done)
+    return tl::make_unexpected(done.error());
+  return std::optional(std::move(made));
+}
+
+namespace {
+
+Result<void> offer_one(Act& act, const std::string& session_id, const OfferRequest& asked,
+                       const std::string& handoff_id) {
+  auto held = act.governed(session_id);
+  if (!held) return tl::make_unexpected(held.error());
+  if (!*held) return {};
+  Offer offer{handoff_id, asked.to, asked.artifacts, asked.resources};
+  if (asked.expires_seconds > 0) offer.expires_at = act.now + asked.expires_seconds;
+  const auto made = make_offer(act, **held, offer, Act::Is::Main);
+  if (!made) return tl::make_unexpected(made.error());
+  if (!*made) return {};
   act.answer.created = true;
-  act.answer.body.set("handoff", shown_handoff(made));
+  act.answer.body.set("handoff", shown_handoff(**made));
   return {};
 }
 
@@ -411,6 +444,7 @@ Result<void> claim_one(Act& act, const ClaimHandoff& asked, const NewSession& ma
   Value payload = workflow_payload(act, handoff.workflow_id);
   payload.set("handoff_id", handoff.handoff.id);
   payload.set("session_id", session_id);
+  if (!handoff.message_id.empty()) payload.set("message_id", handoff.message_id);
   if (auto done = append_workflow(act, handoff.workflow_id, kWorkflowClaimed, std::move(payload), Act::Is::Beside);
       !done)
     return done;
@@ -441,6 +475,82 @@ Result<void> end_one_offer(Act& act, const std::string& id, workflow::Event even
   return {};
 }
 
+// --- an acknowledgement is the claim --------------------------------------------------------------------------------------------------
+
+struct Ack {
+  PacketIds packet;
+  std::string of_source, of_message;  // what it acknowledges
+  std::string decision;
+};
+
+// What a packet says that is an acknowledgement; refused: what is wrong with it.
+tl::expected<Ack, std::vector<Diagnostic>> read_ack(const std::string& text, Time now) {
+  uaix::Options options;
+  options.now = now;
+  const uaix::Checked checked = uaix::check(text, options);
+  if (!checked.valid()) {
+    std::vector<Diagnostic> errors;
+    for (const Diagnostic& one : checked.diagnostics)
+      if (one.severity == Severity::Error) errors.push_back(one);
+    return tl::make_unexpected(std::move(errors));
+  }
+  const json::Node root = checked.document->root();
+  const auto refused = [](std::string_view what) {
+    return tl::make_unexpected(
+        std::vector<Diagnostic>{report(Code::HANDOFF_DIALECT_NOT_TAKEN, place_named("/profile"), {{"what", what}})});
+  };
+  if (!root["profile"].is_text(uaix::kAckProfile)) return refused("only an acknowledgement is taken here");
+  Ack out;
+  const json::Node body = root["body"], delivery = root["delivery"];
+  const std::optional<Time> until = parse_time(delivery["expires_at"].string()).time;
+  if (!until || *until <= now)
+    return tl::make_unexpected(std::vector<Diagnostic>{
+        report(Code::UAIX_EXPIRED, place_named("/delivery/expires_at"), {{"time", delivery["expires_at"].string()}})});
+  out.packet = {std::string(root["source"]["id"].string()),
+                std::string(root["message_id"].string()),
+                std::string(delivery["idempotency_key"].string()),
+                uaix::replay_digest(root).value_or(sha256_hex(text)),
+                {},
+                *until};
+  out.of_source = root["target"]["id"].string();
+  out.of_message = body["acknowledged_message_id"].string();
+  out.decision = body["decision"].string();
+  if (out.decision == "escalate")
+    return refused("an escalation is for a person to decide, who claims the handoff or declines it");
+  return out;
+}
+
+Result<void> acknowledge_one(Act& act, const Ack& ack, const NewSession& made,
+                             const std::optional<std::map<std::string, std::string>>& environment) {
+  const auto unattributed = [&](std::string_view problem) {
+    act.refuse(report(Code::UAIX_UNATTRIBUTED, place_named("/source/id"), {{"problem", problem}}));
+    return Result<void>();
+  };
+  const auto& names = act.caller().actor.names;
+  if (std::ranges::find(names, ack.packet.source) == names.end())
+    return unattributed("its source is not registered to whoever sent it");
+  const std::string id = handoff_id_of(ack.of_source, ack.of_message);
+  auto found = handoff_named(act, id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return {};
+  if ((*found)->target_id != ack.packet.source)
+    return unattributed("what it acknowledges is for `" + (*found)->target_id + "`");
+  const auto seen = find_seen(act, ack.packet);
+  if (!seen) return tl::make_unexpected(seen.error());
+  if (act.refused()) return {};
+  if (*seen) {
+    act.answer.replayed = true;
+    act.answer.body.set("handoff", shown_handoff(**found));
+    return {};
+  }
+  const std::string stream = workflow_stream((*found)->workflow_id);
+  if (auto done = record_seen(act, ack.packet, stream, stream); !done) return done;
+  if (ack.decision == "accept") return claim_one(act, {id, {}}, made, environment);
+  if (ack.decision == "reject") return end_one_offer(act, id, workflow::Event::Decline);
+  act.answer.body.set("handoff", shown_handoff(**found));  // deferred: the offer stands, and its time goes on
+  return {};
+}
+
 }  // namespace
 
 void UseCases::offer(const Mutation& by, std::string session_id, OfferRequest asked, Answered done) {
@@ -460,6 +570,17 @@ void UseCases::claim_handoff(const Mutation& by, ClaimHandoff asked, Answered do
                return claim_one(act, asked, made, inside.environment);
              },
              std::move(done), {.finish_replay = session_token_again(inside), .reads = std::move(reads)});
+}
+
+void UseCases::acknowledge(const Mutation& by, std::string packet, Answered done) {
+  Inside& inside = *inside_;
+  auto ack = read_ack(packet, inside.clock.now());
+  if (!ack) return inside.refuse(by, std::move(ack.error()), done);
+  inside.run(by,
+             [&inside, ack = std::move(*ack), made = new_session(inside.random)](Act& act) {
+               return acknowledge_one(act, ack, made, inside.environment);
+             },
+             std::move(done), {.finish_replay = session_token_again(inside)});
 }
 
 void UseCases::end_offer(const Mutation& by, std::string handoff_id, workflow::Event event, Answered done) {

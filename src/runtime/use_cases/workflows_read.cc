@@ -23,6 +23,7 @@ Value shown_handoff(const WorkflowHandoff& handoff) {
   Value artifacts = Value::array();
   for (const Artifact& artifact : handoff.artifacts) artifacts.push(to_json(artifact));
   out.set("artifacts", std::move(artifacts));
+  if (!handoff.message_id.empty()) out.set("message_id", handoff.message_id);
   out.set("offered_at", format_time(handoff.offered_at));
   if (handoff.expires_at) out.set("expires_at", format_time(*handoff.expires_at));
   return out;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a command runs a proxy. main/ has the real one: no command knows how a proxy is put together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/world.h"
+#include "proxy/options.h"
+
+namespace baton::cli {
+
+// Where the proxy's clients are: our stdin and stdout, or HTTP.
+struct ListenOptions {
+  std::vector<std::string> listen;  // host:port; none: stdin and stdout
+  std::string token;                // what clients present; empty: nothing, on loopback only
+  std::string certificate, key;
+  std::vector<std::string> hosts, origins;  // further ones that are taken
+};
+
+class Proxies {
+ public:
+  virtual ~Proxies() = default;
+  // Until the client goes, or it is told to stop (SIGTERM, SIGINT). The exit status. `environment` of the servers has what was given
+  // for them: what of ours they get is added here.
+  virtual int run(World& world, proxy::Options options, const ListenOptions& listen) = 0;
+  // The tools of a server that is started for it: {"tools":[...]}.
+  virtual Result<std::string> read_tools(World& world, proxy::ServerOptions server) = 0;
+};
+
+}  // namespace baton::cli

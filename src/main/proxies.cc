@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/proxies.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "main/node_host.h"
+#include "net/line_pipe.h"
+#include "proxy/config.h"
+#include "proxy/driver.h"
+#include "proxy/http_front.h"
+#include "proxy/stdio_front.h"
+#include "proxy/tool_list.h"
+
+extern char** environ;
+
+namespace baton::main {
+namespace {
+
+constexpr std::chrono::seconds kToolsWait{30};
+
+std::vector<std::string> our_environment() {
+  std::vector<std::string> out;
+  for (char** one = environ; one != nullptr && *one != nullptr; ++one) out.emplace_back(*one);
+  return out;
+}
+
+// A conversation behind the HTTP front.
+class Behind final : public proxy::Behind {
+ public:
+  Behind(proxy::Shared& shared, proxy::Front& front) : driver_(proxy::Driver::make(shared, front)) {}
+  void from_client(mcp::Stream stream, std::string message, Parameters parameters) override {
+    driver_->from_client(stream, std::move(message), std::move(parameters));
+  }
+  void stream_gone(mcp::Stream stream) override { driver_->stream_gone(stream); }
+  void client_gone() override { driver_->client_gone(); }
+  void front_drained() override { driver_->front_drained(); }
+  bool is_full() const override { return driver_->is_full(); }
+  const mcp::Revision* revision() const override { return driver_->revision(); }
+
+ private:
+  std::shared_ptr<proxy::Driver> driver_;
+};
+
+int run_http(cli::World& world, proxy::Shared& shared, boost::asio::signal_set& signals,
+             const cli::ListenOptions& listen) {
+  proxy::HttpFrontOptions options;
+  for (const std::string& text : listen.listen) {
+    const auto address = parse_listen(text);
+    if (!address) return cli::could_not(world, "--listen takes HOST:PORT, not `" + printable(text, 100) + "`");
+    options.listen.push_back(*address);
+  }
+  options.certificate_file = listen.certificate;
+  options.key_file = listen.key;
+  options.hosts = listen.hosts;
+  options.origins = listen.origins;
+  if (!listen.token.empty()) options.tokens = {listen.token};
+  options.client_bytes_max = shared.options.client_bytes_max;
+  options.server_bytes_max = shared.options.server_bytes_max;
+  if (const std::string problem = proxy::problem_with(options); !problem.empty()) return cli::could_not(world, problem);
+  auto front = proxy::HttpFront::start(shared.context, world.clock, world.random, std::move(options),
+                                       [&shared](proxy::Front& of) { return std::make_unique<Behind>(shared, of); });
+  if (!front) return cli::could_not(world, front.error().text());
+  for (const std::string& address : (*front)->addresses()) shared.report("listening on " + address);
+  const auto work = boost::asio::make_work_guard(shared.context);
+  signals.async_wait([&front, &shared](const boost::system::error_code& error, int) {
+    if (!error) (*front)->stop([&shared] { shared.context.stop(); });
+  });
+  shared.context.run();
+  return cli::kYes;
+}
+
+}  // namespace
+
+int RealProxies::run(cli::World& world, proxy::Options options, const cli::ListenOptions& listen) {
+  const std::vector<std::string> ours = our_environment();
+  for (proxy::ServerOptions& server : options.servers)
+    server.environment = proxy::child_environment(ours, server.environment);
+  boost::asio::io_context context(1);
+  auto node =
+      net::AsyncClient::make(context, {.url = options.node.url, .unix_path = options.node.unix_path, .idle_max = 64});
+  if (!node) return cli::could_not(world, node.error().text());
+  proxy::Shared shared{context, world.clock, world.random, options, **node, {}, [&world](std::string_view line) {
+                         world.print_error("baton mcp: " + std::string(line) + "\n");
+                       }};
+  world.random.fill(shared.seal_key);
+  boost::asio::signal_set signals(context, SIGTERM, SIGINT, SIGHUP);
+
+  if (!listen.listen.empty()) return run_http(world, shared, signals, listen);
+  auto streams = net::take_standard_streams();
+  if (!streams) return cli::could_not(world, streams.error().text());
+  proxy::StdioFront front(shared, std::move(streams->in), std::move(streams->out),
+                          [&context](const std::string&) { context.stop(); });
+  signals.async_wait([&front](const boost::system::error_code& error, int) {
+    if (!error) front.stop();
+  });
+  context.run();
+  return cli::kYes;
+}
+
+Result<std::string> RealProxies::read_tools(cli::World& world, proxy::ServerOptions server) {
+  server.environment = proxy::child_environment(our_environment(), server.environment);
+  return proxy::read_tools(world.clock, world.random, server, kToolsWait, [&world](std::string_view line) {
+    world.print_error("baton: " + std::string(line) + "\n");
+  });
+}
+
+}  // namespace baton::main

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proxies as they are: `baton mcp` on stdin and stdout or over HTTP, with the real clock and the process's environment.
+#pragma once
+
+#include <string>
+
+#include "cli/proxies.h"
+
+namespace baton::main {
+
+class RealProxies final : public cli::Proxies {
+ public:
+  int run(cli::World& world, proxy::Options options, const cli::ListenOptions& listen) override;
+  Result<std::string> read_tools(cli::World& world, proxy::ServerOptions server) override;
+};
+
+}  // namespace baton::main
