@@ -505,8 +505,8 @@ void Conversation::Core::call_failed(Call& call, Outcome outcome, std::optional<
     call.step = arm(call.number, std::max<Milliseconds>(after, 0));
     return;
   }
-  if (again.timed_out) outcome = timed_out();
-  settle(call, outcome, is_wanted);
+  if (again.timed_out && is_wanted) return out_of_time(call);  // what is recorded is what the client is told
+  settle(call, again.timed_out ? timed_out() : outcome, is_wanted);
   if (!is_wanted) end_call(call.number);
 }
 
@@ -542,16 +542,19 @@ void Conversation::Core::settled(CallNumber number, Settled settled) {
   end_call(number);
 }
 
+void Conversation::Core::out_of_time(Call& call) {
+  settle(call, timed_out(), false);
+  deny(call, denial_of(report(Code::call_timed_out, {},
+                              {{"tool", call.client_name}, {"total_ms", std::to_string(call.verdict.total_ms)}})));
+}
+
 void Conversation::Core::call_rang(Call& call, Timer timer) {
   if (timer == call.total) {
     call.total = 0;
     if (call.state == State::Forwarded) withdraw(call.sent, "the time that its contract gives it is over");
     if (call.state == State::Settling || call.state == State::Proposed) return;
-    settle(call, timed_out(), false);
-    if (call.state == State::Tasked) return;  // its result may still come, and settles it
-    return deny(call,
-                denial_of(report(Code::call_timed_out, {},
-                                 {{"tool", call.client_name}, {"total_ms", std::to_string(call.verdict.total_ms)}})));
+    if (call.state == State::Tasked) return settle(call, timed_out(), false);  // its result may still come, and settles it
+    return out_of_time(call);
   }
   if (timer != call.step) return;
   call.step = 0;

@@ -266,6 +266,7 @@ class Conversation::Core {
   void settle(Call& call, const Outcome& outcome, bool awaited);
   void settled(CallNumber number, Settled settled);
   void deny(Call& call, const Denial& denial);  // the client gets it, and the call is over
+  void out_of_time(Call& call);                 // recorded as a timeout; the client is told so, and the call is over
   void end_call(CallNumber number);
   void call_cancelled(Call& call, std::string_view reason, bool passes_on);
   void call_rang(Call& call, Timer timer);
