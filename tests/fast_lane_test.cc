@@ -55,10 +55,10 @@ class Lane : public ::testing::TestWithParam<store::Backend> {
                           std::move(done));
     });
   }
-  Result<Answer> settle(const std::string& id, const std::string& call_id) {
+  Result<Answer> settle(const std::string& id, const std::string& call_id, const std::string& output = "{}") {
     return ask([&](Answered done) {
       cases().settle_call(in_session(as("alice"), id), id,
-                          R"({"call_id":")" + call_id + R"(","result":"ok","output":{}})", std::move(done));
+                          R"({"call_id":")" + call_id + R"(","result":"ok","output":)" + output + "}", std::move(done));
     });
   }
   // What the ledger has of the session's calls: d(ecided), s(tarted), r(eceipt), in order.
@@ -247,6 +247,47 @@ TEST_P(Lane, only_reads_on_which_nothing_depends_take_it) {
     EXPECT_EQ(cases().fast_reads(), trait.takes_it ? 2u : 0u) << trait.what;
     cases().close_fast_lane();
   }
+  fixture_.expect_whole();
+}
+
+// What is answered before its entries are made must be something that nothing can be wrong with afterwards.
+TEST_P(Lane, only_what_is_recorded_as_it_is_said_takes_it) {
+  activate("{}", "[{tool: look}]");
+  const std::string id = open();
+  cases().open_fast_lane();
+  const std::string blob = R"({"blob":{"bytes":1,"sha256":")" + std::string(64, 'a') + R"("}})";
+  const std::string escaped = R"({"\u0062lob":{"bytes":1,"sha256":")" + std::string(64, 'a') + R"("}})";
+  const std::string token = "ghp_" + std::string("abcdefghijklmnopqrstuvwxyz") + "0123456789";
+  const std::string hidden = R"(gh\u0070_)" + std::string("abcdefghijklmnopqrstuvwxyz") + "0123456789";
+  const struct {
+    const char* what;
+    std::string said;
+    bool takes_it;
+  } all[] = {
+      {"something short", R"({"path":"/srv/a","lines":[1,2.50,"x"]})", true},
+      {"something with escapes", R"({"text":"one\ntwo","content":["text"]})", true},
+      {"what looks like a blob's reference", blob, false},
+      {"the same deeper down", R"({"a":[)" + blob + "]}", false},
+      {"the same in other spelling", escaped, false},
+      {"a secret", R"({"a":")" + token + R"("})", false},
+      {"a secret in other spelling", R"({"a":")" + hidden + R"("})", false},
+      {"a secret in a list", R"({"a":["b",")" + token + R"("]})", false},
+      {"something long", R"({"a":")" + std::string(9000, 'x') + R"("})", false},
+  };
+  int number = 0;
+  for (const auto& one : all) {
+    const std::string asked = "a" + std::to_string(++number), answered = "b" + std::to_string(number);
+    const auto looked = call(id, "look", asked, one.said);
+    // A reference to a blob that is not there is refused altogether, wherever it goes.
+    EXPECT_EQ(looked ? text_at(looked, "/fast_lane") : "(nothing)", one.takes_it ? "true" : "(nothing)") << one.what;
+    EXPECT_EQ(text_at(call(id, "look", answered), "/fast_lane"), "true");
+    const auto settled = settle(id, answered, one.said);
+    EXPECT_EQ(settled ? text_at(settled, "/fast_lane") : "(nothing)", one.takes_it ? "true" : "(nothing)") << one.what;
+  }
+  EXPECT_EQ(text_at(call(id, "look", "n"), "/fast_lane"), "true");
+  EXPECT_NE(text_at(settle(id, "n", R"({"a":1e999999999999})"), "/fast_lane"), "true") << "a number beyond all bounds";
+  EXPECT_EQ(text_at(call(id, "look", "last"), "/fast_lane"), "true") << "and it is open for the next";
+  cases().close_fast_lane();
   fixture_.expect_whole();
 }
 

@@ -87,6 +87,8 @@ class Client {
   // The session whose token is presented; empty when none is.
   const std::string& session_id() const { return session_id_; }
   bool in_process() const { return in_process_; }
+  // How the node of this process is run; null: it is another process's.
+  const ServeOptions* house() const { return in_process_ ? &serve_ : nullptr; }
   // Where it goes, for people: the socket or the address.
   std::string place() const { return in_process_ ? "this process" : unix_path_.empty() ? base_ : unix_path_; }
   // The key of the next change, when it was not given; for telling the user how to ask again.

@@ -230,7 +230,6 @@ int run(World& world, Arguments& arguments) {
   const Presents presents = arguments.mode == "enforce" ? Presents::Session : Presents::Operator;
   auto client = Client::open(world, arguments.node, presents);
   if (!client) return could_not(world, client.error());
-  if (client->in_process()) return could_not(world, "a proxy needs a node of its own: without BATON_IN_PROCESS");
   if (!arguments.listen_token_file.empty()) {
     auto token = read_token_file(world, arguments.listen_token_file, false);
     if (!token) return could_not(world, token.error());
@@ -249,7 +248,7 @@ int run(World& world, Arguments& arguments) {
   options.node.unix_path = address.unix_path;
   options.node.token = address.token;
   options.node.session_token = address.session_token;
-  const int status = world.proxies.run(world, std::move(options), arguments.listen);
+  const int status = world.proxies.run(world, std::move(options), arguments.listen, client->house());
   governing.give_back();
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <condition_variable>
 #include <filesystem>
@@ -139,38 +140,38 @@ Result<void> add_witnesses(store::Store& store, runtime::Ledger& ledger, const s
 
 // --- a request without a socket -----------------------------------------------------------------------------------------
 
-// Waits in the calling thread for what the API answers.
+// What became of a request whose asker waits: he may have stopped waiting when the answer comes.
+struct Awaited {
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::optional<net::ServerResponse> response;
+  std::function<void()> on_gone;
+};
+
+// A request that came by no connection, and its answer.
 class LocalExchange final : public net::Exchange {
  public:
-  // What both ends hold: the one that asks may have stopped waiting when the answer comes.
-  struct Answered {
-    std::mutex mutex;
-    std::condition_variable wake;
-    std::optional<net::ServerResponse> response;
-    std::function<void()> on_gone;
+  using Answered = std::function<void(net::ServerResponse)>;
 
-    void set(net::ServerResponse given) {
-      const std::lock_guard lock(mutex);
-      if (!response) response = std::move(given);
-      wake.notify_all();
-    }
-  };
-
-  LocalExchange(net::ServerRequest request, std::shared_ptr<Answered> answered)
-      : request_(std::move(request)), answered_(std::move(answered)) {}
+  // `awaited` null: whoever asked waits for ever.
+  LocalExchange(net::ServerRequest request, Answered answered, std::shared_ptr<Awaited> awaited = nullptr)
+      : request_(std::move(request)), answered_(std::move(answered)), awaited_(std::move(awaited)) {}
   ~LocalExchange() override {
-    answered_->set(http_api::problem(500, "HTTP_UNANSWERED", "the request was not answered"));
+    if (!is_answered_) respond(http_api::problem(500, "HTTP_UNANSWERED", "the request was not answered"));
   }
 
   const net::ServerRequest& request() const override { return request_; }
-  void respond(net::ServerResponse response) override { answered_->set(std::move(response)); }
+  void respond(net::ServerResponse response) override {
+    if (!is_answered_.exchange(true)) answered_(std::move(response));
+  }
   std::shared_ptr<net::EventStream> stream(std::vector<net::Header>) override {
-    answered_->set(http_api::problem(503, "NODE_NEEDED", "events need a node that runs"));
+    respond(http_api::problem(503, "NODE_NEEDED", "events need a node that runs"));
     return std::make_shared<NoStream>();
   }
   void on_gone(std::function<void()> call) override {
-    const std::lock_guard lock(answered_->mutex);
-    answered_->on_gone = std::move(call);
+    if (!awaited_) return;
+    const std::lock_guard lock(awaited_->mutex);
+    awaited_->on_gone = std::move(call);
   }
 
  private:
@@ -182,7 +183,9 @@ class LocalExchange final : public net::Exchange {
   };
 
   const net::ServerRequest request_;
-  const std::shared_ptr<Answered> answered_;
+  const Answered answered_;
+  const std::shared_ptr<Awaited> awaited_;
+  std::atomic<bool> is_answered_ = false;
 };
 
 net::ServerRequest local_request(const net::HttpRequest& request) {
@@ -197,9 +200,7 @@ net::ServerRequest local_request(const net::HttpRequest& request) {
   out.headers = request.headers;
   if (!request.body.empty()) out.headers.push_back({"Content-Type", request.content_type});
   out.body = request.body;
-  const auto self = net::process_id(::getpid());
-  out.peer = {
-      .local = true, .pid = ::getpid(), .uid = ::getuid(), .started = self ? self->start_ticks : 0, .address = {}};
+  out.peer = NodeHost::self();
   return out;
 }
 
@@ -443,22 +444,42 @@ bool NodeHost::is_busy() const {
 std::uint64_t NodeHost::requests() const { return inside_->server ? inside_->server->figures().requests_total : 0; }
 
 Result<net::HttpAnswer> NodeHost::ask(const net::HttpRequest& request) {
-  const auto answered = std::make_shared<LocalExchange::Answered>();
-  inside_->api->handle(std::make_shared<LocalExchange>(local_request(request), answered));
-  std::unique_lock lock(answered->mutex);
-  if (!answered->wake.wait_for(lock, request.timeout, [&] { return answered->response.has_value(); })) {
-    const auto gone = std::exchange(answered->on_gone, nullptr);
+  const auto awaited = std::make_shared<Awaited>();
+  const auto answered = [awaited](net::ServerResponse response) {
+    const std::lock_guard lock(awaited->mutex);
+    awaited->response = std::move(response);
+    awaited->wake.notify_all();
+  };
+  inside_->api->handle(std::make_shared<LocalExchange>(local_request(request), answered, awaited));
+  std::unique_lock lock(awaited->mutex);
+  if (!awaited->wake.wait_for(lock, request.timeout, [&] { return awaited->response.has_value(); })) {
+    const auto gone = std::exchange(awaited->on_gone, nullptr);
     lock.unlock();
     if (gone) gone();
     return failure_of(Code::HTTP_TIMEOUT, "asking the node in this process", {{"problem", "took too long"}});
   }
-  net::ServerResponse& response = *answered->response;
+  net::ServerResponse& response = *awaited->response;
   net::HttpAnswer out{.status = response.status,
                       .body = std::move(response.body),
                       .content_type = response.content_type,
                       .headers = std::move(response.headers)};
   out.headers.push_back({"Content-Type", response.content_type});
   return out;
+}
+
+void NodeHost::ask(net::ServerRequest request, std::function<void(net::ServerResponse)> answered) {
+  inside_->api->handle(std::make_shared<LocalExchange>(std::move(request), std::move(answered)));
+}
+
+bool NodeHost::takes(const std::string& body) const { return body.size() <= inside_->config.limits.body_bytes; }
+
+net::Peer NodeHost::self() {
+  const auto process = net::process_id(::getpid());
+  return {.local = true,
+          .pid = ::getpid(),
+          .uid = ::getuid(),
+          .started = process ? process->start_ticks : 0,
+          .address = {}};
 }
 
 void NodeHost::close(milliseconds grace) {

@@ -53,6 +53,13 @@ class NodeHost {
   // One request without a socket, as a local caller: this process. Waits for the answer, at most request.timeout.
   Result<net::HttpAnswer> ask(const net::HttpRequest& request);
 
+  // Likewise, without waiting: `answered` is called once, perhaps from within and perhaps by another thread. A body larger than the node
+  // takes is not for here: takes() tells.
+  void ask(net::ServerRequest request, std::function<void(net::ServerResponse)> answered);
+  bool takes(const std::string& body) const;
+  // Who this process is to its own node.
+  static net::Peer self();
+
   // Ends in order: waiting claims are answered, requests finish (within `grace`), streams end, what is queued is written.
   void close(std::chrono::milliseconds grace);
 

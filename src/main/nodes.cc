@@ -80,16 +80,6 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The process holds the ledger's keys and the hashes of tokens: it leaves no picture of its memory on the disk, and whoever runs as
-// the same user cannot attach to it. Its own /proc stays readable to itself, and those of its clients are not touched.
-void guard_memory() {
-  const rlimit none = {0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);
-#if !defined(__SANITIZE_ADDRESS__)  // which looks for leaks by tracing itself
-  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
-}
-
 void log_event(NodeLog& log, Clock& clock, std::string_view event, json::Value members) {
   json::Value line = json::Value::object();
   line.set("time", format_time(clock.now()));
@@ -123,6 +113,14 @@ std::string wait_for_end(const NodeHost& host, const Interrupts& interrupts, con
 }
 
 }  // namespace
+
+void guard_memory() {
+  const rlimit none = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+#if !defined(__SANITIZE_ADDRESS__)  // which looks for leaks by tracing itself
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
 
 // --- serve --------------------------------------------------------------------------------------------------------------
 

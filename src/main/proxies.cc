@@ -9,7 +9,10 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/stores.h"
+#include "main/house_node.h"
 #include "main/node_host.h"
+#include "main/nodes.h"
 #include "net/line_pipe.h"
 #include "proxy/config.h"
 #include "proxy/driver.h"
@@ -77,15 +80,25 @@ int run_http(cli::World& world, proxy::Shared& shared, boost::asio::signal_set& 
 
 }  // namespace
 
-int RealProxies::run(cli::World& world, proxy::Options options, const cli::ListenOptions& listen) {
+int RealProxies::run(cli::World& world, proxy::Options options, const cli::ListenOptions& listen,
+                     const cli::ServeOptions* house) {
   const std::vector<std::string> ours = our_environment();
   for (proxy::ServerOptions& server : options.servers)
     server.environment = proxy::child_environment(ours, server.environment);
   boost::asio::io_context context(1);
-  auto node =
-      net::AsyncClient::make(context, {.url = options.node.url, .unix_path = options.node.unix_path, .idle_max = 64});
-  if (!node) return cli::could_not(world, node.error().text());
-  proxy::Shared shared{context, world.clock, world.random, options, **node, {}, [&world](std::string_view line) {
+  std::unique_ptr<net::AsyncPlace> node;
+  if (house != nullptr) {
+    guard_memory();
+    auto opened = HouseNode::open(world, *house, context);
+    if (!opened) return cli::could_not(world, opened.error());
+    node = std::move(*opened);
+  } else {
+    auto made =
+        net::AsyncClient::make(context, {.url = options.node.url, .unix_path = options.node.unix_path, .idle_max = 64});
+    if (!made) return cli::could_not(world, made.error().text());
+    node = std::move(*made);
+  }
+  proxy::Shared shared{context, world.clock, world.random, options, *node, {}, [&world](std::string_view line) {
                          world.print_error("baton mcp: " + std::string(line) + "\n");
                        }};
   world.random.fill(shared.seal_key);

@@ -10,7 +10,8 @@ namespace baton::main {
 
 class RealProxies final : public cli::Proxies {
  public:
-  int run(cli::World& world, proxy::Options options, const cli::ListenOptions& listen) override;
+  int run(cli::World& world, proxy::Options options, const cli::ListenOptions& listen,
+          const cli::ServeOptions* house) override;
   Result<std::string> read_tools(cli::World& world, proxy::ServerOptions server) override;
 };
 

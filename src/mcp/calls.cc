@@ -553,7 +553,8 @@ void Conversation::Core::call_rang(Call& call, Timer timer) {
     call.total = 0;
     if (call.state == State::Forwarded) withdraw(call.sent, "the time that its contract gives it is over");
     if (call.state == State::Settling || call.state == State::Proposed) return;
-    if (call.state == State::Tasked) return settle(call, timed_out(), false);  // its result may still come, and settles it
+    if (call.state == State::Tasked)
+      return settle(call, timed_out(), false);  // its result may still come, and settles it
     return out_of_time(call);
   }
   if (timer != call.step) return;

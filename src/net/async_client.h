@@ -81,18 +81,26 @@ struct AsyncEvents {
 // Never given twice; 0 is none.
 using AsyncId = std::uint64_t;
 
-class AsyncClient {
+// Whoever takes requests to one place: by HTTP, or because the place is in this process. All that is said above holds of each.
+class AsyncPlace {
+ public:
+  virtual ~AsyncPlace() = default;
+  virtual AsyncId send(AsyncRequest request, AsyncEvents events) = 0;
+  // Nobody waits for the answer any more. Unknown ids are ignored.
+  virtual void cancel(AsyncId id) = 0;
+};
+
+class AsyncClient final : public AsyncPlace {
  public:
   // Fails when the address is none we may call, or the CA file cannot be read. Connects to nobody yet.
   static Result<std::unique_ptr<AsyncClient>> make(boost::asio::io_context& context, AsyncClientOptions options);
-  ~AsyncClient();
+  ~AsyncClient() override;
   AsyncClient(const AsyncClient&) = delete;
   AsyncClient& operator=(const AsyncClient&) = delete;
 
-  AsyncId send(AsyncRequest request, AsyncEvents events);
-  // Closes the request's connection, if it has one; the server sees that nobody waits any more. Unknown ids are
-  // ignored.
-  void cancel(AsyncId id);
+  AsyncId send(AsyncRequest request, AsyncEvents events) override;
+  // Closes the request's connection, if it has one; the server sees that nobody waits any more.
+  void cancel(AsyncId id) override;
   // A stream is not read on while it is paused, and its idle time does not run.
   void pause(AsyncId id);
   void resume(AsyncId id);

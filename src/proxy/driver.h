@@ -54,7 +54,7 @@ struct Shared {
   Clock& clock;
   Random& random;
   const Options& options;
-  net::AsyncClient& node;                             // to the node; of all conversations
+  net::AsyncPlace& node;                              // of all conversations
   mcp::SealKey seal_key;                              // random, of this process
   std::function<void(std::string_view line)> report;  // a line for people, on standard error; no line feed
 };

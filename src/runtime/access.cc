@@ -210,7 +210,11 @@ Access::Descent Access::descent_of(const Presented& presented) const {
   return {};
 }
 
-std::string Access::local_name(std::int64_t uid) const { return "local:" + user_name_(uid); }
+std::string Access::local_name(std::int64_t uid) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = local_names_.find(uid); known != local_names_.end()) return known->second;
+  return local_names_.emplace(uid, "local:" + user_name_(uid)).first->second;
+}
 
 bool Access::needs_store(const Presented& presented) const {
   const bool is_session = presented.bearer && presented.bearer->starts_with(kSessionTokenPrefix);
@@ -269,8 +273,9 @@ tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
     return refuse(Code::ACCESS_NO_TOKEN);
   }
 
-  const Descent descent = descent_of(presented);
-  // Whose ancestors cannot be found out may be anybody's child.
+  // Whose ancestors cannot be found out may be anybody's child. Who shows a session's token is an agent wherever it comes from: it need
+  // not be looked up, which takes longer than the rest of all this.
+  const Descent descent = caller.session_id.empty() ? descent_of(presented) : Descent{Descent::Supervised};
   caller.supervised = !caller.session_id.empty() || descent.kind != Descent::Free;
   if (token && (token->kind == Agent || !caller.supervised)) {
     caller.actor = {.id = token->actor_id, .kind = token->kind, .names = token->names};

@@ -122,6 +122,7 @@ class Access {
   std::unordered_map<std::string, Token> tokens_;
   std::map<std::pair<std::int64_t, std::uint64_t>, std::string> supervised_;  // of this boot: the session
   std::unordered_map<std::string, Opener> openers_;                           // by session: they never change
+  mutable std::map<std::int64_t, std::string> local_names_;                   // of the users that were let in
   std::optional<std::int64_t> reloaded_at_;  // when load() was last called for an unknown token
 };
 

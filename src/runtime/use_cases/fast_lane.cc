@@ -5,11 +5,14 @@
 #include <chrono>
 
 #include "base/limits.h"
+#include "json/canonical.h"
+#include "ledger/redaction.h"
 #include "runtime/node.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/govern.h"
 #include "runtime/work_events.h"
+#include "secrets/detector.h"
 #include "session/shown.h"
 #include "store/tables.h"
 
@@ -22,15 +25,28 @@ using json::Value;
 // Half of what a crash may lose is for gathering, the other half for the commit.
 constexpr auto kGathering = std::chrono::milliseconds(kFastLaneMilliseconds / 2);
 
-// Ready to be recorded; nothing when it would take more than an entry: then it goes the ordinary way.
-std::optional<PreparedHappening> ready(const ledger::Actor& actor, const std::string& session_id, std::string_view type,
-                                       Value payload) {
-  const std::vector<std::string> pointers = id_pointers(payload);
-  auto prepared = prepare(
-      {session_stream(session_id), std::string(type), actor, std::move(payload), {pointers.begin(), pointers.end()}});
-  if (!prepared || !prepared->blobs.empty() || !ledger::blob_references(prepared->draft->payload).empty())
-    return std::nullopt;
-  return std::move(*prepared);
+bool names_a_blob(json::Node said) {
+  for (const json::Node element : said.elements())
+    if (names_a_blob(element)) return true;
+  for (const json::Member member : said.members())
+    if (member.name() == "blob" || names_a_blob(member.value)) return true;
+  return false;
+}
+
+// What is said there is recorded as it is: short, no secret in it, nothing that looks like a reference to a blob. Only such a call is
+// answered before its entries are made, because then nothing can be wrong with them.
+bool is_recorded_as_it_is(json::Node said) {
+  if (!said) return true;
+  const std::string_view text = said.document()->text();
+  if (text.size() > limits::kLedgerInlineBytesMax) return false;
+  // The first look sees what stands there, and promises nothing for the further strings of a list.
+  const bool shows_all = !said.document()->has_escapes() && text.find('[') == std::string_view::npos;
+  if (shows_all && !secrets::may_hold_secret(text) && text.find("\"blob\"") == std::string_view::npos) return true;
+  return !names_a_blob(said) && !ledger::holds_secret(said, {});
+}
+
+Happening happening(const ledger::Actor& actor, const std::string& session_id, std::string_view type, Value payload) {
+  return {session_stream(session_id), std::string(type), actor, std::move(payload)};
 }
 
 Value payload_of(std::string_view session_id, Time now) {
@@ -110,14 +126,15 @@ bool FastLane::may_act(const Session& held, const Caller& caller, Time now) cons
 
 // --- deciding -----------------------------------------------------------------------------------------------------------------------
 
-std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& session_id, const Asking& asking) {
-  const session::Proposal& proposal = asking.read.proposal;
-  if (!is_open_ || !asking.starts || proposal.calls.size() != 1 || !by.idempotency_key.empty() ||
+std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& session_id,
+                                        const std::shared_ptr<const Asking>& asking) {
+  const session::Proposal& proposal = asking->read.proposal;
+  if (!is_open_ || !asking->starts || proposal.calls.size() != 1 || !by.idempotency_key.empty() ||
       proposal.request.root() || proposal.response.root() || proposal.estimate || is_behind() ||
       !work::is_work_id(session_id))
     return std::nullopt;
   const session::Proposed& call = proposal.calls[0];
-  if (!call.arguments.root().is_object()) return std::nullopt;
+  if (!call.arguments.root().is_object() || !is_recorded_as_it_is(call.arguments.root())) return std::nullopt;
   const auto known = rules_for(session_id);
   if (known == nullptr) return std::nullopt;
   const session::Rules& rules = *known;
@@ -133,33 +150,36 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
   const std::lock_guard lock(held->mutex);
   const Time now = engine_.timekeeper.judge(engine_.clock.now());
   if (held->is_closed || !may_act(*held, by.caller, now)) return std::nullopt;
-  session::State state = held->governed.state;  // nothing has happened until all of it has
+  session::State& state = held->governed.state;
   if (state.find(call.id) != nullptr || state.open.size() >= limits::kOpenCallsMax) return std::nullopt;
   const KeyedHiding hiding(engine_.ledger.redaction_key());
-  const session::StepVerdict verdict = session::decide(rules, state, proposal, &hiding);
-  if (verdict.calls[0].verdict != session::Verdict::Allow) return std::nullopt;
+  auto verdict = std::make_shared<session::StepVerdict>(session::decide(rules, state, proposal, &hiding));
+  if (verdict->calls[0].verdict != session::Verdict::Allow) return std::nullopt;
 
-  const ledger::Actor actor = ledger_actor(by.caller.actor);
-  Value step = payload_of(session_id, now);
-  Value decided = step_value(rules, proposal, verdict, {""}, hiding);
-  for (auto& [name, value] : decided.members()) step.set(name, std::move(value));
-  const session::Effects effects = session::take_step(rules, state, session::step_of(proposal, verdict));
-  Value body = session::shown(rules, state, proposal, verdict, effects, &hiding);
+  const session::Effects effects = session::take_step(rules, state, session::step_of(proposal, *verdict));
+  Value body = session::shown(rules, state, proposal, *verdict, effects, &hiding);
   const session::StartVerdict started = session::start(rules, state, call.id, {}, {}, false, &hiding);
-  if (!started.is_open || !started.failures.empty()) return std::nullopt;
+  if (!started.is_open || !started.failures.empty()) {
+    // Allowed, and not to be begun in the same moment. What is in memory is ahead of what will be recorded: it is not used again.
+    held->is_closed = true;
+    return std::nullopt;
+  }
   session::take_start(rules, state, {call.id, false, started.facts, started.digest});
-  Value begun = payload_of(session_id, now);
-  begun.set("call_id", call.id);
-  begun.set("verdict", "allow");
-  begun.set("failures", Value::array());
-
-  auto first = ready(actor, session_id, kSessionStep, std::move(step));
-  auto second = ready(actor, session_id, kCallStarted, std::move(begun));
-  if (!first || !second) return std::nullopt;
-  held->governed.state = std::move(state);
-  add(*held, {std::move(*first), std::move(*second)});
+  add(*held, 2, [known, asking, verdict, session_id, now, actor = ledger_actor(by.caller.actor), hiding] {
+    Value step = payload_of(session_id, now);
+    Value decided = step_value(*known, asking->read.proposal, *verdict, {""}, hiding);
+    for (auto& [name, value] : decided.members()) step.set(name, std::move(value));
+    Value begun = payload_of(session_id, now);
+    begun.set("call_id", asking->read.proposal.calls[0].id);
+    begun.set("verdict", "allow");
+    begun.set("failures", Value::array());
+    std::vector<Happening> out;
+    out.push_back(happening(actor, session_id, kSessionStep, std::move(step)));
+    out.push_back(happening(actor, session_id, kCallStarted, std::move(begun)));
+    return out;
+  });
   ++reads_;
-  tell_execution(body, rules, verdict);
+  tell_execution(body, rules, *verdict);
   body.find("calls")->elements()[0].set("started", true);
   body.set("fast_lane", true);
   Answer answer;
@@ -167,37 +187,42 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
   return answer;
 }
 
-std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& session_id, const Question& question,
-                                       const session::Receipt& receipt) {
-  const json::Node id = question.root()["call_id"];
+std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& session_id,
+                                       const std::shared_ptr<const Question>& question,
+                                       const std::shared_ptr<const session::ReadReceipt>& read) {
+  const session::Receipt& receipt = read->receipt;
+  const json::Node id = question->root()["call_id"], output = receipt.output.root();
   if (!is_open_ || receipt.kind != session::Receipt::Ok || !by.idempotency_key.empty() || !id.is_string() ||
-      is_behind() || !work::is_work_id(session_id))
+      is_behind() || !work::is_work_id(session_id) || !is_recorded_as_it_is(output) ||
+      (output && !json::canonical(output, json::Numbers::Exact)))
     return std::nullopt;
   const auto held = find(session_id);
   if (held == nullptr) return std::nullopt;
   const std::lock_guard lock(held->mutex);
   const Time now = engine_.timekeeper.judge(engine_.clock.now());
   if (held->is_closed || !may_act(*held, by.caller, now)) return std::nullopt;
-  const session::Rules& rules = *held->governed.rules;
-  session::State state = held->governed.state;
+  const auto rules = held->governed.rules;
+  session::State& state = held->governed.state;
   const session::OpenCall* call = state.find(id.string());
   if (call == nullptr || call->state != session::CallState::Executing || call->tool == session::kNone ||
-      !rules.tools[call->tool].is_plain_read)
+      !rules->tools[call->tool].is_plain_read)
     return std::nullopt;
   const KeyedHiding hiding(engine_.ledger.redaction_key());
-  const session::SettleVerdict verdict = session::settle(rules, state, call->id, receipt, &hiding);
-  if (!verdict.is_open || verdict.state != session::CallState::Committed || !verdict.failures.empty())
+  const session::ToolId tool = call->tool;
+  auto verdict = std::make_shared<session::SettleVerdict>(session::settle(*rules, state, call->id, receipt, &hiding));
+  if (!verdict->is_open || verdict->state != session::CallState::Committed || !verdict->failures.empty())
     return std::nullopt;
-  Value payload = payload_of(session_id, now);
-  set_settlement(payload, rules, call->tool, verdict, question, receipt, hiding);
-  const session::Effects effects = session::take_settlement(rules, state, verdict.settled);
-  auto settled = ready(ledger_actor(by.caller.actor), session_id, kCallSettled, std::move(payload));
-  if (!settled) return std::nullopt;
-  held->governed.state = std::move(state);
-  add(*held, {std::move(*settled)});
+  const session::Effects effects = session::take_settlement(*rules, state, verdict->settled);
+  add(*held, 1, [rules, question, read, verdict, tool, session_id, now, actor = ledger_actor(by.caller.actor), hiding] {
+    Value payload = payload_of(session_id, now);
+    set_settlement(payload, *rules, tool, *verdict, *question, read->receipt, hiding);
+    std::vector<Happening> out;
+    out.push_back(happening(actor, session_id, kCallSettled, std::move(payload)));
+    return out;
+  });
   Answer answer;
-  answer.body = session::shown(verdict, effects);
-  answer.body.set("call_id", verdict.settled.call_id);
+  answer.body = session::shown(*verdict, effects);
+  answer.body.set("call_id", verdict->settled.call_id);
   answer.body.set("fast_lane", true);
   return answer;
 }
@@ -209,8 +234,10 @@ void FastLane::enter(const std::string& session_id) {
   const std::lock_guard lock(mutex_);
   // Whoever found the session before is either done with it, or finds it closed.
   const auto close_one = [this](Session& held) {
-    const std::lock_guard held_lock(held.mutex);
-    held.is_closed = true;
+    {
+      const std::lock_guard held_lock(held.mutex);
+      held.is_closed = true;
+    }
     record(held);
   };
   if (session_id.empty()) {
@@ -253,10 +280,10 @@ bool FastLane::is_behind() const {
          (oldest != INT64_MAX && engine_.clock.monotonic_ns() - oldest > kFastLaneMilliseconds * 1'000'000);
 }
 
-void FastLane::add(Session& held, std::vector<PreparedHappening> happenings) {
+void FastLane::add(Session& held, std::size_t entries, Pending::Make make) {
   const bool is_first = held.pending.empty();
-  waiting_ += happenings.size();
-  std::ranges::move(happenings, std::back_inserter(held.pending));
+  waiting_ += entries;
+  held.pending.push_back({entries, std::move(make)});
   if (!is_first) return;
   held.since = engine_.clock.monotonic_ns();
   {
@@ -268,23 +295,47 @@ void FastLane::add(Session& held, std::vector<PreparedHappening> happenings) {
   wake_.notify_one();
 }
 
+// One batch of a session after another, and whoever comes second finds the first one queued. Nobody who decides waits for it: the
+// entries are made when the session's own lock is free again.
 void FastLane::record(Session& held) {
-  if (held.pending.empty()) return;
-  const auto batch = std::make_shared<const std::vector<PreparedHappening>>(std::exchange(held.pending, {}));
+  const std::lock_guard one_at_a_time(held.recording);
+  std::vector<Pending> pending;
+  std::int64_t since = 0;
+  {
+    const std::lock_guard lock(held.mutex);
+    pending.swap(held.pending);
+    since = held.since;
+  }
+  if (pending.empty()) return;
+  std::size_t entries = 0;
+  auto made = std::make_shared<std::vector<PreparedHappening>>();
+  std::optional<Failure> problem;
+  for (const Pending& one : pending) {
+    entries += one.entries;
+    for (Happening& happening : one.make()) {
+      const std::vector<std::string> pointers = id_pointers(happening.payload);
+      happening.exempt = {pointers.begin(), pointers.end()};
+      auto prepared = prepare(happening);
+      if (prepared) made->push_back(std::move(*prepared));
+      else problem = prepared.error();
+    }
+  }
+  pending.clear();
   ++queued_;
   engine_.ledger.writer().submit_answered(
-      [batch](Unit& unit) -> Result<void> {
-        for (const PreparedHappening& one : *batch)
+      [made, problem](Unit& unit) -> Result<void> {
+        if (problem) return tl::make_unexpected(*problem);
+        for (const PreparedHappening& one : *made)
           if (auto appended = unit.append(one); !appended) return appended;
         return {};
       },
-      [this, batch, since = held.since](const Result<Acknowledgement>& recorded) {
+      [this, entries, since](const Result<Acknowledgement>& recorded) {
         // The store does not take what was answered. No more of that: the lane stays closed, and what is missing is said.
         if (!recorded) {
           is_open_ = false;
-          lost_ += batch->size();
+          lost_ += entries;
         }
-        waiting_ -= batch->size();
+        waiting_ -= entries;
         {
           const std::lock_guard lock(clock_mutex_);
           since_.erase(since_.find(since));
@@ -306,10 +357,7 @@ void FastLane::record_all() {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, held] : sessions_) all.push_back(held);
   }
-  for (const auto& held : all) {
-    const std::lock_guard lock(held->mutex);
-    record(*held);
-  }
+  for (const auto& held : all) record(*held);
 }
 
 void FastLane::work() {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@
 #include "runtime/use_cases.h"
 #include "runtime/work_rows.h"
 #include "runtime/writer.h"
+#include "session/door.h"
 #include "session/settle.h"
 
 namespace baton::runtime {
@@ -51,10 +53,12 @@ class FastLane {
 
   // The answer, when the call can be decided here and is allowed, and was begun. Nothing: it goes the ordinary way, where it is judged
   // again; nothing has happened.
-  std::optional<Answer> propose(const Mutation& by, const std::string& session_id, const Asking& asking);
+  std::optional<Answer> propose(const Mutation& by, const std::string& session_id,
+                                const std::shared_ptr<const Asking>& asking);
   // Likewise of a receipt of a read that succeeded.
-  std::optional<Answer> settle(const Mutation& by, const std::string& session_id, const Question& question,
-                               const session::Receipt& receipt);
+  std::optional<Answer> settle(const Mutation& by, const std::string& session_id,
+                               const std::shared_ptr<const Question>& question,
+                               const std::shared_ptr<const session::ReadReceipt>& read);
 
   // Before a use case is queued that may touch this session; empty: any. To be followed by leave() when it has been committed or has
   // failed.
@@ -69,15 +73,22 @@ class FastLane {
   std::uint64_t reads() const { return reads_; }  // that were decided here
 
  private:
+  // Something that was answered, and how its entries are made: by another thread than the one that answers.
+  struct Pending {
+    using Make = std::function<std::vector<Happening>()>;
+    std::size_t entries = 0;
+    Make make;
+  };
   // A session on the lane.
   struct Session {
+    std::mutex recording;  // held while its entries are made and queued; taken before `mutex`
     std::mutex mutex;
     GovernedSession governed;
     work::Session session;
     std::optional<work::Item> item;
     bool is_closed = false;
-    std::vector<PreparedHappening> pending;  // in order
-    std::int64_t since = 0;                  // when the first of them was answered: monotonic
+    std::vector<Pending> pending;  // in order
+    std::int64_t since = 0;        // when the first of them was answered: monotonic
   };
 
   std::shared_ptr<Session> find(const std::string& session_id);
@@ -85,8 +96,8 @@ class FastLane {
   std::shared_ptr<const session::Rules> rules_for(const std::string& session_id);
   bool may_act(const Session& held, const Caller& caller, Time now) const;
   bool is_behind() const;  // something has waited too long, or there is too much
-  void add(Session& held, std::vector<PreparedHappening> happenings);
-  void record(Session& held);  // its mutex is held
+  void add(Session& held, std::size_t entries, Pending::Make make);
+  void record(Session& held);  // its mutexes are free
   void is_recorded();
   void record_all();
   void work();

@@ -722,22 +722,22 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
   }
   if (!refused.empty()) return inside_->refuse(by, std::move(refused), done);
   // Digests are worked out here, on the caller's thread: the writer's has to do with everybody's.
-  auto digests = std::make_shared<std::vector<std::string>>();
-  digests->reserve(asking->read.proposal.calls.size());
+  std::vector<std::string>& digests = asking->digests;
+  digests.reserve(asking->read.proposal.calls.size());
   for (session::Proposed& call : asking->read.proposal.calls) {
-    digests->push_back(call.arguments.root().is_object() ? session::digest_of(call.arguments.root()).value_or("") : "");
-    call.digest = digests->back();
-    if (digests->back().empty() && call.arguments.root().is_object()) {
+    digests.push_back(call.arguments.root().is_object() ? session::digest_of(call.arguments.root()).value_or("") : "");
+    call.digest = digests.back();
+    if (digests.back().empty() && call.arguments.root().is_object()) {
       call.arguments = {};
       call.malformed = "they hold a number beyond all bounds";
     }
   }
   if (inside_->lane)
-    if (auto answer = inside_->lane->propose(by, session_id, *asking)) return done(std::move(*answer));
+    if (auto answer = inside_->lane->propose(by, session_id, asking)) return done(std::move(*answer));
   std::vector<Read> reads = reads_of_governed(session_id);
   std::string touches = session_id;
   inside_->run(by,
-               [session_id = std::move(session_id), asking, digests](Act& act) {
+               [session_id = std::move(session_id), asking](Act& act) {
                  return Govern(act, session_id, *asking).run();
                },
                std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
@@ -926,7 +926,7 @@ void UseCases::settle_call(const Mutation& by, std::string session_id, std::stri
   }
   if (!refused.empty()) return inside_->refuse(by, std::move(refused), done);
   if (inside_->lane)
-    if (auto answer = inside_->lane->settle(by, session_id, *question, read->receipt)) return done(std::move(*answer));
+    if (auto answer = inside_->lane->settle(by, session_id, question, read)) return done(std::move(*answer));
   std::vector<Read> reads = reads_of_governed(session_id);
   std::string touches = session_id;
   inside_->run(by,

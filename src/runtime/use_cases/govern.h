@@ -25,6 +25,7 @@ struct Question {
 struct Asking {
   std::shared_ptr<const Question> question;
   session::ReadProposal read;
+  std::vector<std::string> digests;  // of the calls' arguments: what their digest refers to
   bool starts = false;
   bool is_nameless = false;  // one call, without an id: it may be one that was approved
 };

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 
 #include "runtime/use_cases.h"
 #include "runtime/use_cases/engine.h"
@@ -24,6 +26,13 @@ struct UseCases::Inside : Engine {
     json::Value value;
     std::int64_t until_ns = INT64_MIN;  // monotonic
   } counted;
+  // Of sessions whose token was shown and was theirs: they never change, and every request of a session shows one.
+  struct GenuineTokens {
+    static constexpr std::size_t kMax = 4096;
+    std::mutex mutex;
+    std::unordered_map<std::string, std::string> by_session;
+  };
+  mutable GenuineTokens genuine_tokens;
 };
 
 }  // namespace baton::runtime

@@ -287,10 +287,22 @@ std::optional<std::string> UseCases::session_of_token(std::string_view text) con
   const std::string_view id =
       text.substr(kSessionPrefix.size(), text.size() - kSessionPrefix.size() - kSecretCharacters - 1);
   if (!work::is_work_id(id)) return std::nullopt;
-  const std::string genuine = inside_->session_token(id);
-  if (genuine.size() != text.size() || sodium_memcmp(genuine.data(), text.data(), text.size()) != 0)
-    return std::nullopt;
-  return std::string(id);
+  const auto is_genuine = [&](const std::string& genuine) {
+    return genuine.size() == text.size() && sodium_memcmp(genuine.data(), text.data(), text.size()) == 0;
+  };
+  std::string found(id);
+  Inside::GenuineTokens& known = inside_->genuine_tokens;
+  {
+    const std::lock_guard lock(known.mutex);
+    if (const auto one = known.by_session.find(found); one != known.by_session.end())
+      return is_genuine(one->second) ? std::optional(std::move(found)) : std::nullopt;
+  }
+  std::string genuine = inside_->session_token(id);
+  if (!is_genuine(genuine)) return std::nullopt;
+  const std::lock_guard lock(known.mutex);
+  if (known.by_session.size() >= Inside::GenuineTokens::kMax) known.by_session.clear();
+  known.by_session.emplace(found, std::move(genuine));
+  return found;
 }
 
 }  // namespace baton::runtime
