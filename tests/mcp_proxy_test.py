@@ -12,6 +12,7 @@ import json
 import os
 import queue
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,13 +84,13 @@ def write_pack(folder, **changed):
 class Client:
     """A proxy and the client's end of it."""
 
-    def __init__(self, place, *arguments, server=None, environment=None):
+    def __init__(self, place, *arguments, server=None, environment=None, in_process=False):
         self.place = place
         self.errors = open(os.path.join(place.folder, f"proxy-{len(place.clients)}.err"), "w+b")
-        command = [place.baton, "mcp", "--node", "unix:" + place.node.socket_path, "--env", "FIXTURE_LOG", *arguments]
+        command = [place.baton, "mcp", *([] if in_process else ["--node", "unix:" + place.node.socket_path]), "--env", "FIXTURE_LOG", *arguments]
         if "--upstream" not in arguments and "--config" not in arguments:
             command += ["--", *(server or [sys.executable, FIXTURE])]
-        more = {"FIXTURE_LOG": place.log, **(environment or {})}
+        more = {"FIXTURE_LOG": place.log, **({"BATON_IN_PROCESS": "1"} if in_process else {}), **(environment or {})}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
                                         env={**place.environment(), **more}, cwd=place.folder)
         self.heard = queue.Queue()
@@ -201,6 +202,10 @@ class Client:
 def text_of(answer):
     need("result" in answer and not answer["result"].get("isError"), answer)
     return answer["result"]["content"][0]["text"]
+
+
+def lines_of(output):
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def denied(answer, rule):
@@ -688,6 +693,33 @@ def pack_from_a_server(place):
     need(checked.returncode == 0, checked)
 
 
+def node_in_the_proxy(place):
+    """The proxy has the node in its own process; everybody else finds it where a node always is."""
+    place.node.stop()
+    shutil.copy(place.config_file, os.path.join(place.store, "config.yaml"))
+    client = place.client(in_process=True)
+    client.begin()
+    need(client.text("echo", {"text": "in the house"}) == "in the house", "the text again")
+    need(client.text("echo_json", {"value": 7}), "a result")
+    denied(client.call("pay", {"amount": 500}), "argument_value_invalid")
+    number = client.start_call("pay", {"amount": 50})
+    listed = eventually("an operator sees what is waited for", lambda: lines_of(place.run("approvals", "list", "--format", "json")))
+    place.run("approvals", "approve", listed[0]["id"])
+    text_of(client.wait(number))
+    # Whoever wants the store for himself is told who has it.
+    second = place.client(in_process=True)
+    need(second.process.wait(WAIT) == 2, second.stderr())
+    need("STORE_LOCKED" in second.stderr() or "lock" in second.stderr(), second.stderr())
+    # Killed in the middle of a call: its outcome is not known, and what was answered before is there.
+    client.start_call("slow", {"ms": 60000})
+    eventually("the server has it", lambda: len(place.done()) >= 3)
+    client.process.kill()
+    client.process.wait(WAIT)
+    shown = lines_of(place.run("session", "list", "--format", "json"))
+    place.run("stop")  # the one that was started for it
+    need(len(shown) == 1, shown)
+
+
 # --- over HTTP ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -807,6 +839,8 @@ STORIES = {
     "several_servers": (several_servers, {}),
     "could_not_begin": (could_not_begin, {}),
     "pack_from_a_server": (pack_from_a_server, {}),
+    "node_in_the_proxy": (node_in_the_proxy, {}),
+    "node_in_the_proxy_with_the_fast_lane": (node_in_the_proxy, FAST),
     "http_legacy": (http_legacy, {}),
     "http_modern": (http_modern, {}),
     "http_busy": (http_busy, {"echo": {"retries": {"max_attempts": 3, "retry_on": []}}}),
