@@ -85,7 +85,7 @@ TEST(http_server, streams_events_from_another_thread_in_order) {
 TEST(http_server, ends_a_stream_that_the_handler_closes) {
   Node node;
   Raw raw = node.raw();
-  ASSERT_TRUE(raw.send(get("/stream") + get("/ignored")));
+  ASSERT_TRUE(raw.send(get("/stream", "Connection: close\r\n") + get("/ignored")));
   const auto stream = node.stream(0);
   EXPECT_TRUE(stream->send(bytes("data: 1\n\n")));
   EXPECT_TRUE(stream->send(bytes("")));
@@ -99,10 +99,36 @@ TEST(http_server, ends_a_stream_that_the_handler_closes) {
   EXPECT_TRUE(eventually([&] { return node.closed == 1; }));
 
   Raw head = node.raw();
-  ASSERT_TRUE(head.send("HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\n"));
+  ASSERT_TRUE(head.send("HEAD /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
   const std::string only_head = head.rest();
   EXPECT_TRUE(only_head.ends_with("\r\n\r\n")) << only_head;
   EXPECT_EQ(body_of(only_head), "");
+}
+
+TEST(http_server, keeps_the_connection_after_a_stream) {
+  Node node;
+  Raw raw = node.raw();
+  for (std::size_t number = 0; number < 3; ++number) {
+    // The second brings the next request with it, before its stream has ended.
+    ASSERT_TRUE(raw.send(get("/stream") + (number == 1 ? get("/ahead") : "")));
+    const auto stream = node.stream(number);
+    EXPECT_TRUE(stream->send(bytes("data: 1\n\n")));
+    raw.until("data: 1\n\n");
+    EXPECT_EQ(node.server->figures().streams_open, 1u);
+    stream->close();
+    const std::string rest = raw.until(number == 1 ? "/ahead" : "0\r\n\r\n");
+    EXPECT_EQ(rest.find("Connection: close"), std::string::npos) << rest;
+    EXPECT_TRUE(eventually([&] { return node.closed == static_cast<int>(number) + 1; }));
+    EXPECT_EQ(node.server->figures().streams_open, 0u);
+  }
+  EXPECT_EQ(node.server->figures().connections_total, 1u);
+  // Without chunks there is nothing else that ends a stream.
+  Raw old = node.raw();
+  ASSERT_TRUE(old.send("GET /stream HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n\r\n"));
+  const auto stream = node.stream(3);
+  EXPECT_TRUE(stream->send(bytes("data: 1\n\n")));
+  stream->close();
+  EXPECT_TRUE(old.rest().ends_with("\r\n\r\ndata: 1\n\n"));
 }
 
 TEST(http_server, sends_heartbeats_on_an_idle_stream_and_notices_its_end) {
@@ -161,7 +187,7 @@ TEST(http_server, a_slow_reader_that_reads_stays) {
   limits.stream_backlog_bytes = 8u << 20;
   Node node(on_tcp(limits));
   Raw raw = Raw::tcp(node.server->addresses().front(), 4096);
-  ASSERT_TRUE(raw.send(get("/stream")));
+  ASSERT_TRUE(raw.send(get("/stream", "Connection: close\r\n")));
   const auto stream = node.stream(0);
   std::string want;
   for (int i = 0; i < 400; ++i) {

@@ -180,7 +180,8 @@ net::HttpAnswer post(const World& world, const std::string& session, const std::
 // A request as bytes, whose answer is read as it comes.
 std::string raw_request(std::string_view method, const std::string& body, const Headers& headers) {
   std::string text =
-      std::string(method) + " /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n";
+      std::string(method) +
+      " /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\n";
   for (const net::Header& header : headers) text += header.name + ": " + header.value + "\r\n";
   if (!body.empty())
     text += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";

@@ -413,25 +413,29 @@ void Connection::begin_stream(std::shared_ptr<ServerStream> stream, const std::v
   if (pending_) std::exchange(pending_, nullptr)->settled();
   ++worker_.service.streams_open;
   stream_ = std::move(stream);
-  keep_alive_ = false;
-  input_ = {};
+  // Without chunks the end of the connection is that of the stream.
+  keep_alive_ = keep_alive_ && is_http_1_1_ && !worker_.stopping;
+  if (!keep_alive_) input_ = {};
   std::vector<Header> all = {{"Cache-Control", "no-store"}};
   all.insert(all.end(), headers.begin(), headers.end());
   out_.add({bytes_of(response_head(200, "text/event-stream", 0, all,
-                                   {.is_http_1_1 = is_http_1_1_, .keep_alive = false, .stream = true}))});
+                                   {.is_http_1_1 = is_http_1_1_, .keep_alive = keep_alive_, .stream = true}))});
   state_ = State::Streaming;
   deadline_set_ = false;
-  stream_wrote_ = false;
+  stream_wrote_ = stream_last_ = false;
   set_deadline(worker_.service.limits.heartbeat);
   if (is_head_ || worker_.stopping) stream_->close();
   drive();
 }
 
 void Connection::stream_events() {
-  // The client has nothing to say any more; what counts is whether it is still there.
+  // What counts is whether the client is still there; it has nothing to say but its next request.
   while (!input_ended_ && (!waiting_read_ || transport_.has_buffered())) {
-    const auto outcome = transport_.read(worker_.scratch).outcome;
-    if (outcome == Outcome::Done) continue;
+    const auto [outcome, bytes] = transport_.read(worker_.scratch);
+    if (outcome == Outcome::Done) {
+      keep_ahead({worker_.scratch.data(), bytes});
+      continue;
+    }
     if (!wait_after(outcome)) return close();
     if (outcome == Outcome::WantWrite) break;
   }
@@ -451,8 +455,26 @@ void Connection::stream_events() {
     case Flushed::All: break;
   }
   deadline_set_ = false;
-  if (stream_last_) return linger();
+  if (stream_last_) return keep_alive_ ? end_stream() : linger();
   if (was_blocked) set_deadline(worker_.service.limits.heartbeat);
+}
+
+void Connection::keep_ahead(std::string_view bytes) {
+  if (keep_alive_ && input_.size() + bytes.size() <= limits::kHttpReadAheadBytesMax) {
+    input_.append(bytes);
+    return;
+  }
+  keep_alive_ = false;
+  input_ = {};
+}
+
+// The stream has come to its end; the connection has not.
+void Connection::end_stream() {
+  --worker_.service.streams_open;
+  state_ = State::Idle;
+  is_head_ = false;
+  set_deadline(worker_.service.limits.idle_time);
+  std::exchange(stream_, nullptr)->ended();
 }
 
 // --- the end ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 // One connection of the server, from accept to close, on one thread.
 //
 //   Handshake -> Idle -> Reading -> Handling -> Writing -> Idle ...      a response
-//                                            -> Streaming                an event stream
+//                                            -> Streaming -> Idle ...    an event stream
 //                any of them -> Writing -> Lingering -> Closed           a refusal, or the last response
 //
 // drive() does what the state allows until the socket would block, and then waits for it. Whoever wakes the connection
@@ -72,6 +72,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write_response();
   Flushed flush();
   void stream_events();
+  void keep_ahead(std::string_view bytes);
+  void end_stream();
   void linger();
   void drop_input();
 
