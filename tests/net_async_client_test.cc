@@ -567,6 +567,44 @@ TEST(async_client, knows_a_stream_that_ended_from_one_that_broke_off) {
   EXPECT_TRUE(asking.seen["too large"].empty());
 }
 
+TEST(async_client, takes_json_lines_for_a_stream) {
+  const auto answers = [](const std::vector<std::string>& pieces,
+                          const std::string& head = "Transfer-Encoding: chunked") {
+    return [pieces, head](Raw& raw) {
+      raw.until("\r\n\r\n");
+      raw.send("HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n" + head + "\r\n\r\n");
+      for (const std::string& piece : pieces) raw.send(head.starts_with("Content") ? piece : chunk(piece));
+      if (!head.starts_with("Content")) raw.send("0\r\n\r\n");
+    };
+  };
+  const std::string first = R"({"a":{"b":"}\"{"}})", second = R"({"c":[]})";
+  const std::string pretty = "{\n \"a\": {},\n \"b\": 1\n}\n";
+  Partner partner(
+      {answers({first.substr(0, 5), first.substr(5) + "\n\r\n" + second, "\r\n"}),
+       answers({first + "\n" + second}),                                          // the last without its end
+       answers({first}), answers({pretty}), answers({"{} {}\n"}), answers({""}),  // no streams
+       answers({first + "\n" + second}, "Content-Length: " + std::to_string(first.size() + second.size() + 1)),
+       answers({first + "\n" + second})});
+  Asking asking(AsyncClientOptions{.unix_path = partner.path(), .idle_max = 0});
+  const auto ask = [&](const std::string& name, bool takes_lines = true) {
+    AsyncRequest request = get_request("/");
+    request.takes_json_lines = takes_lines;
+    const AsyncOutcome& outcome = asking.ask(name, std::move(request));
+    EXPECT_TRUE(outcome.answer) << name;
+    std::string lines;
+    for (const SseEvent& event : asking.seen[name]) lines += event.data + "|";
+    return outcome.streamed ? lines : "whole: " + (outcome.answer ? outcome.answer->body : "");
+  };
+  EXPECT_EQ(ask("in pieces"), first + "|" + second + "|");
+  EXPECT_EQ(ask("without its end"), first + "|" + second + "|");
+  EXPECT_EQ(ask("one line"), "whole: " + first);
+  EXPECT_EQ(ask("several lines"), "whole: " + pretty);
+  EXPECT_EQ(ask("two in a line"), "whole: {} {}\n");
+  EXPECT_EQ(ask("nothing"), "whole: ");
+  EXPECT_EQ(ask("with a length"), "whole: " + first + "\n" + second);
+  EXPECT_EQ(ask("not asked for", false), "whole: " + first + "\n" + second);
+}
+
 TEST(async_client, takes_a_large_event) {
   const std::string data(50'000'000, 'd');
   Script script({kStreamHead + chunk("data: " + data + "\n\n") + "0\r\n\r\n"});

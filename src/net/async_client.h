@@ -56,6 +56,9 @@ struct AsyncRequest {
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(60);
   std::size_t answer_bytes_max = 1u << 20;  // of an answer that comes whole
   std::size_t event_bytes_max = 1u << 20;   // of one event of a stream
+  // There are servers that stream JSON, a message a line, where they should send events. With this such an answer (status 2xx,
+  // application/json without a length, whose first line is a whole object) is a stream, each line the data of an event.
+  bool takes_json_lines = false;
   // A kept connection may be closed by the server just as the request is on its way. When no byte of an answer has come
   // then, the request is sent once more, on a new connection: always when none of it was taken by the old one, else
   // only if it says here that being done twice does no harm.

@@ -24,15 +24,66 @@ using Direction = asio::posix::descriptor_base;
 constexpr int kReadsMax = 8;                               // of one turn, so that one stream does not starve the others
 constexpr std::chrono::milliseconds kConnectAgainTime{2};  // while the queue of a unix socket's listener is full
 
-bool is_event_stream(std::string_view content_type) {
+bool is_of_type(std::string_view content_type, std::string_view wanted) {
   content_type = content_type.substr(0, content_type.find(';'));
   while (content_type.ends_with(' ')) content_type.remove_suffix(1);
-  return to_lower_ascii(content_type) == "text/event-stream";
+  return to_lower_ascii(content_type) == wanted;
+}
+
+// Does the text begin and end with the braces of one object? What is between them is somebody else's business.
+bool is_one_object(std::string_view text) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      else if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == '"') in_string = true;
+    else if (c == '{') ++depth;
+    else if (c == '}' && (depth == 0 || --depth == 0)) return at + 1 == text.size();
+    if (depth == 0) return false;
+  }
+  return false;
+}
+
+// Gives the lines that these bytes complete; the answer is a stream from the first of them on. False: one is too large. Where the
+// first line is no object, it is an answer like any other, and kept.
+bool take_lines(AsyncCall& call, std::string_view bytes) {
+  HttpAnswer& answer = call.reader->answer();
+  const bool is_whole = !call.streaming && !answer.body.empty();
+  while (!bytes.empty() && !is_whole) {
+    const std::size_t end = bytes.find('\n');
+    call.line += bytes.substr(0, end);
+    bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
+    if (call.line.size() > call.request.event_bytes_max) return false;
+    if (end == std::string_view::npos) return true;
+    const std::string_view line = trim(call.line);
+    if (!call.streaming && !line.empty() && !is_one_object(line)) {
+      answer.body = std::exchange(call.line, {}) + '\n';
+      break;
+    }
+    if (!line.empty()) {
+      call.streaming = true;
+      call.pending.push_back({.id = {}, .event = "message", .data = std::string(line)});
+    }
+    call.line.clear();
+  }
+  answer.body += bytes;
+  return answer.body.size() <= call.request.answer_bytes_max;
 }
 
 // Where the body of the answer goes.
 AnswerReader::Take choose(AsyncCall& call, const HttpAnswer& head) {
-  if (head.status / 100 != 2 || !is_event_stream(head.content_type)) return {};
+  if (head.status / 100 != 2) return {};
+  if (call.request.takes_json_lines && is_of_type(head.content_type, "application/json") &&
+      !head.header("Content-Length")) {
+    call.line.clear();
+    return [&call](std::string_view bytes) { return take_lines(call, bytes); };
+  }
+  if (!is_of_type(head.content_type, "text/event-stream")) return {};
   call.streaming = true;
   call.sse.emplace(call.request.event_bytes_max);
   return [&call](std::string_view bytes) {
@@ -282,6 +333,11 @@ bool AsyncWire::deliver() {
 // Nothing more comes; the call is told when it has got what came before.
 void AsyncWire::end_with(std::optional<Trouble> trouble) {
   ended_ = true;
+  // A last line without its end; or all of the answer, where it has but one.
+  if (std::string line = std::exchange(call_->line, {}); !line.empty() && !trouble) {
+    if (call_->streaming) call_->pending.push_back({.id = {}, .event = "message", .data = std::move(line)});
+    else call_->reader->answer().body = std::move(line);
+  }
   ended_badly_ = std::move(trouble);
   if (deliver()) finish();
 }

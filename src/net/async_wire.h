@@ -46,6 +46,7 @@ struct AsyncCall {
   bool done = false;  // nobody is to be called any more
   std::optional<AnswerReader> reader;
   std::optional<SseParser> sse;
+  std::string line;                 // of JSON lines: what has come of the next
   std::deque<SseEvent> pending;     // of the stream, not given yet
   std::shared_ptr<AsyncWire> wire;  // none: it waits for one
 };
