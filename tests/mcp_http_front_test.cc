@@ -57,6 +57,7 @@ class Script final : public Behind {
     open.emplace_back(stream, id);  // anything else waits for the test
   }
   void stream_gone(mcp::Stream stream) override { gone.push_back(stream); }
+  void stream_back(mcp::Stream stream) override { came_back.push_back(stream); }
   void client_gone() override {
     ++client_gone_count;
     front.ended("the client is gone");
@@ -74,7 +75,7 @@ class Script final : public Behind {
   std::vector<std::string> heard;
   Parameters last_parameters;
   std::vector<std::pair<mcp::Stream, std::string>> open;
-  std::vector<mcp::Stream> gone;
+  std::vector<mcp::Stream> gone, came_back;
   int client_gone_count = 0, drained = 0;
   bool full = false;
 };
@@ -178,10 +179,11 @@ net::HttpAnswer post(const World& world, const std::string& session, const std::
 }
 
 // A request as bytes, whose answer is read as it comes.
-std::string raw_request(std::string_view method, const std::string& body, const Headers& headers) {
-  std::string text =
-      std::string(method) +
-      " /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\n";
+std::string raw_request(std::string_view method, const std::string& body, const Headers& headers,
+                        std::string_view accept = "application/json, text/event-stream") {
+  std::string text = std::string(method) +
+                     " /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: " + std::string(accept) +
+                     "\r\n";
   for (const net::Header& header : headers) text += header.name + ": " + header.value + "\r\n";
   if (!body.empty())
     text += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
@@ -321,6 +323,59 @@ TEST(mcp_http_front, a_slow_answer_is_a_stream_that_can_be_resumed) {
   EXPECT_EQ(events[0].data, Script::note(1));
   EXPECT_NE(events[1].data.find(R"("late":true)"), std::string::npos);
   EXPECT_TRUE(world.run([&] { return world.scripts[0]->gone.empty(); }));
+}
+
+TEST(mcp_http_front, a_client_that_names_the_stream_first_gets_one) {
+  World world;
+  const auto answered_as = [&](std::string_view revision, std::string_view accept) {
+    Raw raw = Raw::tcp(world.address);
+    raw.send(raw_request("POST", request_text("echo"), {{"Mcp-Session-Id", begin(world, revision)}}, accept));
+    const std::string all = raw.rest();
+    EXPECT_NE(all.find(R"({"jsonrpc":"2.0","id":1,"result":{"echo":true}})"), std::string::npos) << all;
+    return all.find("Content-Type: text/event-stream\r\n") != std::string::npos ? "stream" : "JSON";
+  };
+  EXPECT_STREQ(answered_as("2025-11-25", "text/event-stream, application/json"), "stream");
+  EXPECT_STREQ(answered_as("2025-11-25", "application/json, text/event-stream"), "JSON");
+  EXPECT_STREQ(answered_as("2025-11-25", "*/*"), "JSON");
+  EXPECT_STREQ(answered_as("2025-11-25", "text/event-stream;q=0.5, application/json"), "JSON");
+  EXPECT_STREQ(answered_as("2025-06-18", "text/event-stream, application/json"), "JSON") << "it could not be resumed";
+}
+
+TEST(mcp_http_front, a_stream_that_the_server_leaves_is_left_and_taken_up) {
+  World world;
+  const std::string session = begin(world);
+  Raw first = Raw::tcp(world.address);
+  first.send(raw_request("POST", request_text("slow"), {{"Mcp-Session-Id", session}}));
+  const auto request = world.waiting(0);
+  world.run([&] { world.scripts[0]->front.leave_off(request.first, 70); });
+  const std::string left = first.rest();
+  EXPECT_TRUE(left.ends_with("0\r\n\r\n")) << "in good order: " << left;
+  EXPECT_NE(left.find("retry: 70\n"), std::string::npos) << left;
+  EXPECT_TRUE(events_in(left).empty()) << left;
+  world.say(0, request.first, Script::note(1));
+  Raw again = Raw::tcp(world.address);
+  again.send(
+      raw_request("GET", "", {{"Mcp-Session-Id", session}, {"Last-Event-ID", std::to_string(request.first) + "-0"}}));
+  again.until(Script::note(1));
+  EXPECT_EQ(world.run([&] { return world.scripts[0]->came_back; }), std::vector{request.first});
+  world.answer(0, request);
+  EXPECT_NE(again.rest().find(R"("late":true)"), std::string::npos);
+  EXPECT_TRUE(world.run([&] { return world.scripts[0]->gone.empty(); }));
+}
+
+TEST(mcp_http_front, who_could_not_come_back_is_kept) {
+  World world;
+  const std::string session = begin(world, "2025-06-18");
+  Raw raw = Raw::tcp(world.address);
+  raw.send(raw_request("POST", request_text("slow"), {{"Mcp-Session-Id", session}}));
+  const auto request = world.waiting(0);
+  world.run([&] {
+    world.scripts[0]->front.leave_off(request.first, 70);
+    world.scripts[0]->front.leave_off(mcp::kAside, 70);
+    world.scripts[0]->front.leave_off(999, 70);
+  });
+  world.answer(0, request);
+  EXPECT_NE(raw.rest().find(R"("late":true)"), std::string::npos);
 }
 
 TEST(mcp_http_front, resumed_after_every_event) {

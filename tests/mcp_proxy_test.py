@@ -14,11 +14,14 @@ import queue
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import threading
 import time
 import traceback
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 from node_harness import Workspace
@@ -784,6 +787,66 @@ def http_nobody(place):
     need(client.end() == 0, client.stderr())
 
 
+class Listening:
+    """A proxy that listens, and what is posted to it."""
+
+    def __init__(self, place, *arguments, server=None, trust=None):
+        self.errors = open(os.path.join(place.folder, f"listening-{len(place.children)}.err"), "w+b")
+        command = [place.baton, "mcp", "--node", "unix:" + place.node.socket_path, "--env", "FIXTURE_LOG", "--listen", "127.0.0.1:0", *arguments]
+        if "--upstream" not in arguments:
+            command += ["--", *(server or [sys.executable, FIXTURE])]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors,
+                                        env={**place.environment(), "FIXTURE_LOG": place.log}, cwd=place.folder)
+        place.children.append(self.process)
+        found = eventually("it listens: " + self.stderr(), lambda: re.search(r"listening on (\S+)", self.stderr()))
+        self.port = found.group(1).rsplit(":", 1)[1]
+        self.url = f"http{'s' if trust else ''}://localhost:{self.port}/mcp"
+        self.context = ssl.create_default_context(cafile=trust) if trust else None
+
+    def stderr(self):
+        return Path(self.errors.name).read_text(errors="replace")
+
+    def ask(self, message=None, headers=None, url=None):
+        """The status, the headers and the text of what comes back; GET where there is no message."""
+        asked = urllib.request.Request(url or self.url, data=json.dumps(message).encode() if message else None, headers={
+            "Content-Type": "application/json", "Accept": "application/json, text/event-stream", **(headers or {})})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self.context))
+        try:
+            with opener.open(asked, timeout=WAIT) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read().decode()
+
+    def begin(self, headers=None):
+        """The headers of a session that has begun."""
+        status, got, text = self.ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}, headers)
+        need(status == 200, (status, text))
+        session = {"Mcp-Session-Id": got["Mcp-Session-Id"], "MCP-Protocol-Version": "2025-11-25", **(headers or {})}
+        need(self.ask({"jsonrpc": "2.0", "method": "notifications/initialized"}, session)[0] == 202, "it has begun")
+        return session
+
+    def call(self, session, tool, arguments, number=1):
+        return self.ask({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}, session)
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(WAIT)
+        need(status == 0, (status, self.stderr()))
+
+
+def http_left_and_taken_up(place):
+    proxy = Listening(place, "--upstream", over_http(place))
+    session = proxy.begin()
+    status, headers, text = proxy.call(session, "slow", {"ms": 300, "text": "break"})
+    need(status == 200 and headers["Content-Type"] == "text/event-stream", (status, text))
+    need("retry: 100\n" in text and "result" not in text, f"the stream ends as the server's did: {text}")
+    last = re.findall(r"^id: (\S+)$", text, re.M)[-1]
+    status, headers, text = proxy.ask(headers={**session, "Last-Event-ID": last})
+    need(status == 200 and '"text":"break"' in text.replace(" ", ""), (status, text))
+    proxy.end()
+
+
 # --- processes ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -845,6 +908,7 @@ STORIES = {
     "http_modern": (http_modern, {}),
     "http_busy": (http_busy, {"echo": {"retries": {"max_attempts": 3, "retry_on": []}}}),
     "http_nobody": (http_nobody, {}),
+    "http_left_and_taken_up": (http_left_and_taken_up, {}),
 }
 
 

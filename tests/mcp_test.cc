@@ -3,8 +3,8 @@
 // actions follow, in order.
 //
 // A file is {"cases": [{"about", "options"?, "begin"?, "steps"}]}. A step is what happens (one member names it: client, server,
-// verdict, settled, callable, decision, handed_off, status, rang, failed, server_gone, server_back, stream_gone, client_gone,
-// session_changed, oversized_client, oversized_server; `now` sets the time) and `expect`, all actions that follow from it.
+// verdict, settled, callable, decision, handed_off, status, rang, failed, left_off, server_gone, server_back, stream_back, stream_gone,
+// client_gone, session_changed, oversized_client, oversized_server; `now` sets the time) and `expect`, all actions that follow from it.
 //
 // In what is expected, a string "$name" is whatever is there, bound at first sight and the same from then on (and known to later
 // steps); "$_" is anything; {"$contains": "text"} a string with that text in it; {"$lacks": "text"} a value without it. "same" for the
@@ -74,6 +74,12 @@ struct Show {
     out.value.set("stream", a.stream);
     return out;
   }
+  Shown operator()(const LeaveOff& a) const {
+    Shown out = one("leave_off");
+    out.value.set("stream", a.stream);
+    out.value.set("retry_after", a.retry_after);
+    return out;
+  }
   Shown operator()(const ToServer& a) const {
     Shown out = one("to_server");
     out.value.set("server", a.server);
@@ -93,6 +99,12 @@ struct Show {
     out.value.set("ticket", a.ticket);
     out.value.set("message", message_value(a.bytes));
     out.bytes = a.bytes;
+    return out;
+  }
+  Shown operator()(const TakeUp& a) const {
+    Shown out = one("take_up");
+    out.value.set("server", a.server);
+    out.value.set("ticket", a.ticket);
     return out;
   }
   Shown operator()(const Propose& a) const { return about_call("propose", a.call, a.body); }
@@ -380,10 +392,14 @@ class Player {
       if (step["http_status"]) failure.http_status = number_in(step, "http_status");
       if (step["retry_after"]) failure.retry_after = json::Decimal(number_in(step, "retry_after"));
       conversation_.attempt_failed(now_, 0, bound(step["failed"]), std::move(failure), actions_);
+    } else if (step["left_off"]) {
+      conversation_.left_off(now_, 0, bound(step["left_off"]), number_in(step, "retry_after"), actions_);
     } else if (step["server_gone"]) {
       conversation_.server_gone(now_, server("server_gone"), "it ended", actions_);
     } else if (step["server_back"]) {
       conversation_.server_back(now_, server("server_back"), actions_);
+    } else if (step["stream_back"]) {
+      conversation_.stream_back(now_, static_cast<Stream>(number_in(step, "stream_back")), actions_);
     } else if (step["stream_gone"]) {
       conversation_.stream_gone(now_, static_cast<Stream>(number_in(step, "stream_gone")), actions_);
     } else if (step["client_gone"]) {

@@ -41,6 +41,7 @@ class Behind final : public proxy::Behind {
     driver_->from_client(stream, std::move(message), std::move(parameters));
   }
   void stream_gone(mcp::Stream stream) override { driver_->stream_gone(stream); }
+  void stream_back(mcp::Stream stream) override { driver_->stream_back(stream); }
   void client_gone() override { driver_->client_gone(); }
   void front_drained() override { driver_->front_drained(); }
   bool is_full() const override { return driver_->is_full(); }

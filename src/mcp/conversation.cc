@@ -557,6 +557,19 @@ void Conversation::Core::server_notification(std::size_t server, Message& messag
 
 // --- failures and endings -----------------------------------------------------------------------------------------------------------
 
+void Conversation::Core::stream_back(Stream stream) {
+  for (const auto& [ticket, what] : sent)
+    if (what.left_off && stream_for(what.server, ticket) == stream) out->push_back(TakeUp{what.server, ticket});
+}
+
+void Conversation::Core::left_off(std::size_t server, Ticket ticket, Milliseconds retry_after) {
+  const auto found = sent.find(ticket);
+  if (found == sent.end()) return;  // it is over; a guess would close another's
+  found->second.left_off = true;
+  const Stream stream = stream_for(server, ticket);
+  if (stream != kAside && !client_is_gone) out->push_back(LeaveOff{stream, retry_after});
+}
+
 void Conversation::Core::attempt_failed(std::size_t server, Ticket ticket, AttemptFailure failure) {
   const auto found = sent.find(ticket);
   if (found == sent.end()) return;
@@ -733,6 +746,10 @@ void Conversation::attempt_failed(Milliseconds now, std::size_t server, Ticket t
                                   Actions& out) {
   if (server < core_->servers.size()) at(*core_, now, out).attempt_failed(server, ticket, std::move(failure));
 }
+void Conversation::left_off(Milliseconds now, std::size_t server, Ticket ticket, Milliseconds retry_after,
+                            Actions& out) {
+  if (server < core_->servers.size()) at(*core_, now, out).left_off(server, ticket, retry_after);
+}
 void Conversation::verdict(Milliseconds now, CallNumber call, Verdict verdict, Actions& out) {
   at(*core_, now, out).verdict(call, std::move(verdict));
 }
@@ -758,6 +775,9 @@ void Conversation::server_gone(Milliseconds now, std::size_t server, std::string
 }
 void Conversation::server_back(Milliseconds now, std::size_t server, Actions& out) {
   if (server < core_->servers.size()) at(*core_, now, out).server_back(server);
+}
+void Conversation::stream_back(Milliseconds now, Stream stream, Actions& out) {
+  at(*core_, now, out).stream_back(stream);
 }
 void Conversation::stream_gone(Milliseconds now, Stream stream, Actions& out) {
   core_->taken_in = stream;

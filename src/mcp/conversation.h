@@ -75,6 +75,13 @@ struct Accepted {
   Stream stream = kAside;
 };
 
+// Over HTTP, legacy: the server has closed the answer to a request of this stream before its end, to be asked for the rest later. The
+// client is to do the same: close the stream, not end it, and let it come back after so many milliseconds.
+struct LeaveOff {
+  Stream stream = kAside;
+  Milliseconds retry_after = 0;
+};
+
 // A message for a server, without a line feed. `ticket` is 0 for notifications and answers; `stream` is the client's stream it
 // belongs to. For an HTTP transport: `method` and `name` (of a tool, prompt or resource, as that server calls it) are what
 // Mcp-Method and Mcp-Name say, `headers` what else has to be said about arguments (Mcp-Param-..., encoded already), `revision`
@@ -95,6 +102,12 @@ struct Withdraw {
   std::size_t server = 0;
   Ticket ticket = 0;
   std::string bytes;
+};
+
+// A client came back for the answer to a request that the server has left (LeaveOff): it is not to wait for our own time.
+struct TakeUp {
+  std::size_t server = 0;
+  Ticket ticket = 0;
 };
 
 // POST /v1/sessions/{id}/calls with `body`; answer with verdict(call, read_verdict(...)).
@@ -162,8 +175,9 @@ struct End {
   std::string why;
 };
 
-using Action = std::variant<ToClient, Accepted, ToServer, Withdraw, Propose, Start, Settle, Cancel, AskCallable,
-                            AwaitApproval, LeaveApproval, Decide, HandOff, AskStatus, Arm, Disarm, Note, End>;
+using Action =
+    std::variant<ToClient, Accepted, LeaveOff, ToServer, Withdraw, TakeUp, Propose, Start, Settle, Cancel, AskCallable,
+                 AwaitApproval, LeaveApproval, Decide, HandOff, AskStatus, Arm, Disarm, Note, End>;
 using Actions = std::vector<Action>;
 
 // --- how it is set up ---------------------------------------------------------------------------------------------------------------
@@ -227,6 +241,8 @@ class Conversation {
   void oversized_from_server(Milliseconds now, std::size_t server, std::string_view head, std::string_view tail,
                              Ticket ticket, Actions& out);
   void attempt_failed(Milliseconds now, std::size_t server, Ticket ticket, AttemptFailure failure, Actions& out);
+  // Over HTTP: the server closed its answer in good order before it came to its end; it will be taken up again after so long.
+  void left_off(Milliseconds now, std::size_t server, Ticket ticket, Milliseconds retry_after, Actions& out);
 
   // (c), (d) The node's word on a call.
   void verdict(Milliseconds now, CallNumber call, Verdict verdict, Actions& out);
@@ -248,6 +264,8 @@ class Conversation {
   // client that its tools may have changed.
   void server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out);
   void server_back(Milliseconds now, std::size_t server, Actions& out);
+  // Legacy: the client came back to a stream that it, or LeaveOff, had closed.
+  void stream_back(Milliseconds now, Stream stream, Actions& out);
   // The client closed a stream. In the modern era that cancels what is open on it; in the legacy era it does not, and what was meant
   // for it goes to kAside.
   void stream_gone(Milliseconds now, Stream stream, Actions& out);

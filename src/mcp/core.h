@@ -53,6 +53,7 @@ struct Sent {
   std::size_t server = 0;
   std::string id;            // as it was sent
   std::uint64_t number = 0;  // the open request's ticket, the call's number, or that of the own request
+  bool left_off = false;     // its answer was, once at least
 };
 
 // A request of a server that the client has not answered yet.
@@ -208,8 +209,10 @@ class Conversation::Core {
   void forget_sent(Ticket ticket);
   void withdraw(Ticket ticket, std::string_view reason);
   void attempt_failed(std::size_t server, Ticket ticket, AttemptFailure failure);
+  void left_off(std::size_t server, Ticket ticket, Milliseconds retry_after);
   void server_gone(std::size_t server, std::string_view why);
   void server_back(std::size_t server);
+  void stream_back(Stream stream);
   void stream_gone(Stream stream);
   void client_gone();
   bool cannot_reach(std::size_t server) const { return servers[server].is_gone || !servers[server].is_ready; }

@@ -24,6 +24,8 @@ class BackListener {
   virtual void oversized(std::size_t server, std::string_view head, std::string_view tail, mcp::Ticket ticket) = 0;
   // A request failed below the protocol.
   virtual void attempt_failed(std::size_t server, mcp::Ticket ticket, mcp::AttemptFailure failure) = 0;
+  // The server closed the answer to a request before its end, in good order; it is taken up again after so many milliseconds.
+  virtual void left_off(std::size_t, mcp::Ticket, mcp::Milliseconds) {}
   // What was under way there is lost; and: there is somebody again, who knows nothing of what was said before.
   virtual void gone(std::size_t server, std::string why) = 0;
   virtual void back(std::size_t server) = 0;
@@ -43,6 +45,8 @@ class Back {
   virtual void start() = 0;
   virtual void send(mcp::ToServer message) = 0;
   virtual void withdraw(mcp::Withdraw request) = 0;
+  // An answer that was left off (BackListener::left_off) is to be taken up now.
+  virtual void take_up(mcp::Ticket) {}
   // In order: it is told that it is not needed any more. ended() follows.
   virtual void end() = 0;
   // Nothing is read from it while it is paused.

@@ -76,6 +76,11 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       if (conversation_) conversation_->stream_gone(now(), stream, out);
     });
   }
+  void stream_back(mcp::Stream stream) {
+    turn([this, stream](mcp::Actions& out) {
+      if (conversation_) conversation_->stream_back(now(), stream, out);
+    });
+  }
   void client_gone() {
     turn([this](mcp::Actions& out) {
       if (conversation_) conversation_->client_gone(now(), out);
@@ -120,6 +125,11 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   void attempt_failed(std::size_t server, mcp::Ticket ticket, mcp::AttemptFailure failure) override {
     turn([this, server, ticket, failure = std::move(failure)](mcp::Actions& out) {
       if (conversation_) conversation_->attempt_failed(now(), server, ticket, failure, out);
+    });
+  }
+  void left_off(std::size_t server, mcp::Ticket ticket, mcp::Milliseconds retry_after) override {
+    turn([this, server, ticket, retry_after](mcp::Actions& out) {
+      if (conversation_) conversation_->left_off(now(), server, ticket, retry_after, out);
     });
   }
   void gone(std::size_t server, std::string why) override {
@@ -210,6 +220,9 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   void carry_out(mcp::Accepted one) {
     if (front_ != nullptr && !is_ending_) front_->accepted(one.stream);
   }
+  void carry_out(mcp::LeaveOff one) {
+    if (front_ != nullptr && !is_ending_) front_->leave_off(one.stream, one.retry_after);
+  }
   void carry_out(mcp::ToServer one) {
     const std::size_t server = one.server;
     backs_[server]->send(std::move(one));
@@ -219,6 +232,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     const std::size_t server = one.server;
     backs_[server]->withdraw(std::move(one));
   }
+  void carry_out(mcp::TakeUp one) { backs_[one.server]->take_up(one.ticket); }
   void carry_out(mcp::Propose one) {
     if (at_node_.size() >= kCallsAtNodeMax) {
       waiting_calls_.push_back(std::move(one));
@@ -481,6 +495,7 @@ void Driver::oversized_from_client(mcp::Stream stream, std::string_view head, st
   core_->oversized_from_client(stream, head, tail);
 }
 void Driver::stream_gone(mcp::Stream stream) { core_->stream_gone(stream); }
+void Driver::stream_back(mcp::Stream stream) { core_->stream_back(stream); }
 void Driver::client_gone() { core_->client_gone(); }
 void Driver::client_done() { core_->client_done(); }
 void Driver::front_drained() { core_->front_drained(); }

@@ -40,6 +40,8 @@ class Front {
   virtual ~Front() = default;
   virtual void to_client(mcp::ToClient message) = 0;
   virtual void accepted(mcp::Stream stream) = 0;
+  // Close the stream without ending it: the client comes back to it after so many milliseconds.
+  virtual void leave_off(mcp::Stream, mcp::Milliseconds) {}
   // The conversation is over; nothing is called afterwards. The driver may be destroyed, but not from within.
   virtual void ended(const std::string& why) = 0;
   // The client is behind: what comes from servers waits.
@@ -78,6 +80,8 @@ class Driver {
   // One that was too large to be kept: its two ends.
   void oversized_from_client(mcp::Stream stream, std::string_view head, std::string_view tail);
   void stream_gone(mcp::Stream stream);
+  // The client came back to one that Front::leave_off closed, or that broke.
+  void stream_back(mcp::Stream stream);
   // It is gone for good, and reads no more.
   void client_gone();
   // It says nothing more, and perhaps still reads (the end of stdin): what it asked is answered if that takes no longer than

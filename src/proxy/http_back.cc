@@ -71,6 +71,7 @@ net::AsyncRequest HttpBack::request(std::string method) const {
   out.idle_timeout = milliseconds(0);  // the call's own time is what ends it
   out.answer_bytes_max = shared_.options.server_bytes_max;
   out.event_bytes_max = shared_.options.server_bytes_max;
+  out.takes_json_lines = true;
   return out;
 }
 
@@ -200,7 +201,7 @@ void HttpBack::answered(const AskedPtr& asked, net::AsyncOutcome outcome) {
       asked_.erase(asked->ticket);
       listener_.oversized(server_, {}, {}, asked->ticket);
     } else if (asked->ticket != 0 && !asked->is_answered && !asked->is_withdrawn) {
-      broke_off(asked, outcome.retry_ms);
+      broke_off(asked, outcome.retry_ms, outcome.answer.has_value());
     } else {
       asked_.erase(asked->ticket);
     }
@@ -257,7 +258,7 @@ void HttpBack::whole(const AskedPtr& asked, const net::HttpAnswer& answer) {
 
 // --- streams that break off ---------------------------------------------------------------------------------------------------------------
 
-void HttpBack::broke_off(const AskedPtr& asked, std::optional<std::int64_t> retry_ms) {
+void HttpBack::broke_off(const AskedPtr& asked, std::optional<std::int64_t> retry_ms, bool in_order) {
   if (!asked->can_resume || asked->resumes >= kResumesMax || ending_) {
     asked_.erase(asked->ticket);
     return failed(asked, {.error_class = "network", .message = "the answer broke off"});
@@ -265,9 +266,18 @@ void HttpBack::broke_off(const AskedPtr& asked, std::optional<std::int64_t> retr
   const milliseconds pause = retry_ms ? milliseconds(std::clamp<std::int64_t>(*retry_ms, 0, kLongestPause.count()))
                                       : std::min(kFirstPause * (1 << asked->resumes), kLongestPause);
   ++asked->resumes;
-  after(pause, [this, asked] {
-    if (!ending_ && !asked->is_withdrawn && asked_.contains(asked->ticket)) take_up(asked);
+  asked->pauses = true;
+  after(pause, [this, asked, number = asked->resumes] {
+    if (asked->resumes == number) take_up(asked->ticket);
   });
+  if (in_order) listener_.left_off(server_, asked->ticket, pause.count());
+}
+
+void HttpBack::take_up(mcp::Ticket ticket) {
+  const auto found = asked_.find(ticket);
+  if (ending_ || found == asked_.end()) return;
+  const AskedPtr asked = found->second;
+  if (!asked->is_withdrawn && std::exchange(asked->pauses, false)) take_up(asked);
 }
 
 void HttpBack::take_up(const AskedPtr& asked) {
@@ -284,7 +294,9 @@ void HttpBack::take_up(const AskedPtr& asked) {
                                                      asked->last_event_id = outcome.last_event_id;
                                                    if (asked->is_answered || asked->is_withdrawn)
                                                      asked_.erase(asked->ticket);
-                                                   else broke_off(asked, outcome.retry_ms);
+                                                   else
+                                                     broke_off(asked, outcome.retry_ms,
+                                                               outcome.streamed && outcome.answer.has_value());
                                                  },
                                              .on_stream =
                                                  [this, asked, alive = alive_](const net::HttpAnswer&) {

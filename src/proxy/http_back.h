@@ -3,7 +3,8 @@
 //
 // Legacy era. The server's session id (Mcp-Session-Id) is kept and sent. After `notifications/initialized` a GET keeps the stream open
 // on which it says what belongs to no request; a server that has none (405) has none. An answer's stream that breaks off, or is closed
-// before the answer came, is taken up again with Last-Event-ID where the server gave its events ids. A server that knows our
+// before the answer came, is taken up again with Last-Event-ID where the server gave its events ids. That it was closed in good order is
+// told: the server wants to be asked later, and a client that can come back is let go meanwhile. A server that knows our
 // session no longer (404) is gone and back: the conversation begins anew with it.
 //
 // Modern era. What a request is about is said in headers too (Mcp-Method, Mcp-Name, ...); a request is withdrawn by closing its answer.
@@ -41,6 +42,7 @@ class HttpBack final : public Back {
   void start() override;
   void send(mcp::ToServer message) override;
   void withdraw(mcp::Withdraw request) override;
+  void take_up(mcp::Ticket ticket) override;
   void end() override;
   void pause() override;
   void resume() override;
@@ -55,6 +57,7 @@ class HttpBack final : public Back {
     bool is_answered = false;
     bool is_withdrawn = false;
     bool can_resume = false;
+    bool pauses = false;  // it was left, and is to be taken up again
     net::AsyncId id = 0;
     std::string last_event_id;
     int resumes = 0;
@@ -66,7 +69,8 @@ class HttpBack final : public Back {
   void next();
   void answered(const AskedPtr& asked, net::AsyncOutcome outcome);
   void whole(const AskedPtr& asked, const net::HttpAnswer& answer);
-  void broke_off(const AskedPtr& asked, std::optional<std::int64_t> retry_ms);
+  // `in_order`: the server ended the stream itself.
+  void broke_off(const AskedPtr& asked, std::optional<std::int64_t> retry_ms, bool in_order);
   void take_up(const AskedPtr& asked);
   void event(const AskedPtr& asked, net::SseEvent event);
   void failed(const AskedPtr& asked, mcp::AttemptFailure failure);

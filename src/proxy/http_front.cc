@@ -338,7 +338,8 @@ void HttpFront::Core::post(ExchangePointer exchange, std::size_t credential, Pos
   }
   Behind::Parameters parameters;
   if (posted.era == mcp::Era::Modern) parameters = std::move(posted.parameters);
-  session->post(std::move(exchange), std::move(body), std::move(parameters), posted.begins_session);
+  session->post(std::move(exchange), std::move(body), std::move(parameters),
+                {.begins = posted.begins_session, .prefers_stream = posted.prefers_stream});
 }
 
 std::string HttpFront::Core::new_id() {

@@ -36,8 +36,9 @@ struct HttpSession::Channel {
   bool is_watched = false;  // it will be told when all is taken,
   bool sent_since = false;  // and something was sent after that was asked for
   bool begins = false;      // of `initialize`
-  bool is_over = false;     // the last message was said
-  bool is_lost = false;     // legacy: the client left before it had an id to come back with
+  bool prefers_stream = false;
+  bool is_over = false;  // the last message was said
+  bool is_lost = false;  // legacy: the client left before it had an id to come back with
   std::unique_ptr<asio::steady_timer> timer;
 };
 
@@ -76,6 +77,10 @@ bool HttpSession::is_quiet() const {
   });
 }
 
+bool HttpSession::is_primed() const {
+  return is_legacy() && behind_->revision() != nullptr && behind_->revision()->name >= kPrimedSince;
+}
+
 std::vector<net::Header> HttpSession::session_header(const Channel& channel) const {
   if (!channel.begins) return {};
   return {{"Mcp-Session-Id", id_}};
@@ -84,7 +89,7 @@ std::vector<net::Header> HttpSession::session_header(const Channel& channel) con
 // --- what the client does -----------------------------------------------------------------------------------------------------------
 
 void HttpSession::post(std::shared_ptr<net::Exchange> exchange, std::string body, Behind::Parameters parameters,
-                       bool begins) {
+                       Manner manner) {
   ++activity_;
   if (is_ending_) return exchange->respond(error_response(404, mcp::kInvalidRequest, "the session has ended"));
   if (channels_.size() - over_.size() > limits_.streams_max || held_bytes_ + body.size() > limits_.waiting_bytes_max) {
@@ -94,7 +99,8 @@ void HttpSession::post(std::shared_ptr<net::Exchange> exchange, std::string body
   }
   const mcp::Stream stream = next_stream_++;
   Channel& added = add_channel(stream);
-  added.begins = begins;
+  added.begins = manner.begins;
+  added.prefers_stream = manner.prefers_stream && !manner.begins;
   exchange->on_gone(later([stream](HttpSession& self) { self.client_left(stream); }));
   added.exchange = std::move(exchange);
   if (!held_.empty() || behind_->is_full()) {
@@ -159,11 +165,11 @@ void HttpSession::listen(std::shared_ptr<net::Exchange> exchange, std::optional<
     before->close();
   }
   attach(*found, exchange->stream({{"X-Accel-Buffering", "no"}}));
-  if (!last_event_id && behind_->revision() != nullptr && behind_->revision()->name >= kPrimedSince)
-    send(*found, found->kept.priming(limits_.retry_ms));
+  if (!last_event_id && is_primed()) send(*found, found->kept.priming(limits_.retry_ms));
   for (Replay::Bytes& bytes : found->kept.after(from.number)) send(*found, std::move(bytes));
   found->sent = std::max(found->sent, found->kept.newest());
   if (found->is_over) found->events->close();
+  else if (last_event_id && from.stream != mcp::kAside) behind_->stream_back(from.stream);
 }
 
 // Before its request was answered at all.
@@ -221,7 +227,8 @@ void HttpSession::to_client(mcp::ToClient message) {
     to->begins = false;
     asio::post(context_, [self = shared_from_this()] { self->end("there was no agreement to begin with"); });
   }
-  if (to->exchange != nullptr && message.last) return answer(*to, std::move(message));
+  if (to->exchange != nullptr && message.last && !(to->prefers_stream && is_primed()))
+    return answer(*to, std::move(message));
   if (to->exchange != nullptr) begin_stream(*to);
   push(*to, message.bytes, message.last);
   if (message.last) finish(message.stream);
@@ -236,6 +243,18 @@ void HttpSession::accepted(mcp::Stream stream) {
   } else {
     finish(stream);
   }
+}
+
+void HttpSession::leave_off(mcp::Stream stream, mcp::Milliseconds retry_after) {
+  Channel* const to = channel(stream);
+  // Whoever has no id to come back with is kept waiting here instead.
+  if (to == nullptr || to->is_over || to->is_lost || to->begins || !is_primed()) return;
+  if (to->exchange != nullptr) begin_stream(*to);
+  if (to->events == nullptr) return;
+  send(*to, to->kept.priming(retry_after));
+  const auto events = to->events;
+  detach(*to);
+  events->close();
 }
 
 void HttpSession::answer(Channel& to, mcp::ToClient message) {
@@ -254,8 +273,7 @@ void HttpSession::begin_stream(Channel& to) {
   headers.push_back({"X-Accel-Buffering", "no"});
   const auto exchange = std::exchange(to.exchange, nullptr);
   attach(to, exchange->stream(std::move(headers)));
-  if (is_legacy() && behind_->revision() != nullptr && behind_->revision()->name >= kPrimedSince)
-    send(to, to.kept.priming(limits_.retry_ms));
+  if (is_primed()) send(to, to.kept.priming(limits_.retry_ms));
 }
 
 void HttpSession::attach(Channel& to, std::shared_ptr<net::EventStream> events) {

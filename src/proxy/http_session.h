@@ -3,9 +3,11 @@
 //
 // Every POST is a stream of its own. A message that ends one whose answer has not begun is the answer, as JSON; anything else makes
 // the answer a stream of server-sent events. In the legacy era
+//   - a client of 2025-11-25 that would rather have a stream (prefers_stream() in proxy/posted.h) gets one in any case;
 //   - a request that takes long is answered with a stream, too, because that can be resumed: its events have ids, the newest of
 //     them are kept (proxy/replay.h), and a GET with Last-Event-ID goes on where a connection broke;
-//   - a connection that breaks cancels nothing;
+//   - a connection that breaks cancels nothing; and where the server behind closes its own, to be asked later (leave_off), the
+//     client's is closed, too: since 2025-11-25 it has an id to come back with;
 //   - what belongs to no request waits for the one stream of GET without Last-Event-ID.
 // In the modern era a stream that the client closes is its way to cancel the request, and nothing is resumed.
 //
@@ -60,6 +62,7 @@ class Behind {
   virtual ~Behind() = default;
   virtual void from_client(mcp::Stream stream, std::string message, Parameters parameters) = 0;
   virtual void stream_gone(mcp::Stream stream) = 0;
+  virtual void stream_back(mcp::Stream) {}
   virtual void client_gone() = 0;
   virtual void front_drained() = 0;
   virtual bool is_full() const = 0;
@@ -78,8 +81,12 @@ class HttpSession final : public Front, public std::enable_shared_from_this<Http
   ~HttpSession() override;
   void begin(const MakeBehind& make);
 
-  // A POST with that body. `begins`: it is the `initialize` that made the session.
-  void post(std::shared_ptr<net::Exchange> exchange, std::string body, Behind::Parameters parameters, bool begins);
+  // A POST with that body.
+  struct Manner {
+    bool begins = false;          // it is the `initialize` that made the session
+    bool prefers_stream = false;  // legacy
+  };
+  void post(std::shared_ptr<net::Exchange> exchange, std::string body, Behind::Parameters parameters, Manner manner);
   // A GET, legacy only.
   void listen(std::shared_ptr<net::Exchange> exchange, std::optional<std::string_view> last_event_id);
   // The client says goodbye, or does not come any more.
@@ -95,6 +102,7 @@ class HttpSession final : public Front, public std::enable_shared_from_this<Http
 
   void to_client(mcp::ToClient message) override;
   void accepted(mcp::Stream stream) override;
+  void leave_off(mcp::Stream stream, mcp::Milliseconds retry_after) override;
   void ended(const std::string& why) override;
   bool is_full() const override { return unsent_ > limits_.unsent_bytes_max; }
   void server_drained() override;
@@ -108,6 +116,8 @@ class HttpSession final : public Front, public std::enable_shared_from_this<Http
   };
 
   bool is_legacy() const { return era_ == mcp::Era::Legacy; }
+  // Its streams begin with an id to come back with.
+  bool is_primed() const;
   Channel& add_channel(mcp::Stream stream);
   Channel* channel(mcp::Stream stream);
   void begin_stream(Channel& channel);

@@ -92,6 +92,18 @@ bool accepts(const std::vector<net::Header>& headers, std::string_view type) {
   return false;
 }
 
+bool prefers_stream(const std::vector<net::Header>& headers) {
+  for (const net::Header& header : headers) {
+    if (to_lower_ascii(header.name) != "accept") continue;
+    for (const std::string_view part : split(header.value, ',')) {
+      const std::string one = to_lower_ascii(trim(part));
+      if (one == "text/event-stream") return true;
+      if (one.starts_with("application/json") || one.find('*') != std::string::npos) return false;
+    }
+  }
+  return false;
+}
+
 bool says_modern(const std::vector<net::Header>& headers) {
   const auto given = net::find_header(headers, kVersion);
   const mcp::Revision* const revision = given ? mcp::find_revision(trim(*given)) : nullptr;
@@ -118,7 +130,8 @@ std::variant<Posted, RefusedPost> judge_post(const std::vector<net::Header>& hea
                    "the revision `" + printable(*net::find_header(headers, kVersion), 100) +
                        "` of the header MCP-Protocol-Version is not supported");
   return Posted{.begins_session = message.is_request() && message.method() == "initialize",
-                .is_request = message.is_request() || message.kind() == Message::Kind::Batch};
+                .is_request = message.is_request() || message.kind() == Message::Kind::Batch,
+                .prefers_stream = prefers_stream(headers)};
 }
 
 }  // namespace baton::proxy

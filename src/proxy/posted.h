@@ -33,6 +33,7 @@ struct Posted {
   mcp::Era era = mcp::Era::Legacy;
   bool begins_session = false;            // legacy: `initialize`
   bool is_request = false;                // it will be answered
+  bool prefers_stream = false;            // legacy: a stream of events rather than JSON
   mcp::ParameterHeaders parameters = {};  // modern
 };
 
@@ -40,6 +41,9 @@ std::variant<Posted, RefusedPost> judge_post(const std::vector<net::Header>& hea
 
 // Is the type in Accept, by name or by a wildcard?
 bool accepts(const std::vector<net::Header>& headers, std::string_view type);
+// Of two types that a client takes either of, does Accept name the stream of events first? Only as a hint: the order says nothing by
+// the rules of HTTP, and both have to be taken.
+bool prefers_stream(const std::vector<net::Header>& headers);
 // Does MCP-Protocol-Version name a revision of the modern era?
 bool says_modern(const std::vector<net::Header>& headers);
 // Legacy: nothing stands in the way of a request with this MCP-Protocol-Version. Without one it is 2025-03-26.
