@@ -107,7 +107,8 @@ function paths(governed) {
     },
     ...governed.map(({ name, world }) => ({
       label: `HTTP, governed, ${name}`,
-      words: (port) => filled(PROXY.http_stdio, port, world.pack),
+      // One client, as fast as it can: what a stranger is held to would be measured otherwise.
+      words: (port) => filled(PROXY.http_stdio, port, world.pack).toSpliced(2, 0, '--requests-per-second', '0'),
       env: () => world.env,
       ours: true,
     })),

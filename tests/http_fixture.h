@@ -101,12 +101,16 @@ class Raw {
     EXPECT_TRUE(connect_unix(raw.socket_, path)) << path << ": " << std::strerror(errno);
     return raw;
   }
-  // To 127.0.0.1:port.
-  static Raw tcp(const std::string& address, int receive_buffer = 0) {
+  // To 127.0.0.1:port; from another address of this machine, where one is given.
+  static Raw tcp(const std::string& address, int receive_buffer = 0, const std::string& from = "") {
     Raw raw(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (receive_buffer > 0) ::setsockopt(raw.socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
     sockaddr_in to = {};
     to.sin_family = AF_INET;
+    if (!from.empty()) {
+      EXPECT_EQ(::inet_pton(AF_INET, from.c_str(), &to.sin_addr), 1) << from;
+      EXPECT_EQ(::bind(raw.socket_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0) << std::strerror(errno);
+    }
     to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(raw.socket_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0) << std::strerror(errno);

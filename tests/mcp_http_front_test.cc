@@ -796,6 +796,26 @@ TEST(mcp_http_front, rate) {
   EXPECT_EQ(with("second-token-0123456789").status, 200u) << "another credential has its own";
 }
 
+TEST(mcp_http_front, rate_without_tokens) {
+  const auto status_from = [](const World& world, const std::string& address) {
+    Raw raw = Raw::tcp(world.address, 0, address);
+    raw.send(raw_request("POST", modern_text("echo"), modern_headers("echo")));
+    return raw.rest().substr(9, 3);
+  };
+  World world([](HttpFrontOptions& options) {
+    options.requests_per_second = 0.001;
+    options.requests_at_once = 3;
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(status_from(world, "127.0.0.1"), "200");
+  EXPECT_EQ(status_from(world, "127.0.0.1"), "429") << "from another port each time";
+  EXPECT_EQ(status_from(world, "127.0.0.2"), "200") << "another address has its own";
+  World unbounded([](HttpFrontOptions& options) {
+    options.requests_per_second = 0;
+    options.requests_at_once = 0;
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status_from(unbounded, "127.0.0.1"), "200");
+}
+
 // --- back pressure and the end ------------------------------------------------------------------------------------------------------
 
 TEST(mcp_http_front, a_slow_reader_holds_the_servers_up) {

@@ -307,6 +307,11 @@ void add_mcp(Command& app, Action& chosen) {
   command
       ->add_option("--origin", arguments->listen.origins, "A web origin whose pages may call the proxy; several times")
       ->allow_extra_args(false);
+  command
+      ->add_option("--requests-per-second", arguments->listen.requests_per_second,
+                   "Of --listen: how many of one token, or of one address where there is none; 0: any number")
+      ->between(std::uint64_t{0}, std::uint64_t{1'000'000})
+      ->capture_default_str();
   command->add_option("--client-megabytes", arguments->client_megabytes, "The largest message of the client")
       ->between(std::uint64_t{1}, std::uint64_t{64})
       ->capture_default_str();

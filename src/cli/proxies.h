@@ -2,6 +2,7 @@
 // How a command runs a proxy. main/ has the real one: no command knows how a proxy is put together.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct ListenOptions {
   std::vector<std::string> listen;  // host:port; none: stdin and stdout
   std::string token;                // what clients present; empty: nothing, on loopback only
   std::string certificate, key;
-  std::vector<std::string> hosts, origins;  // further ones that are taken
+  std::vector<std::string> hosts, origins;   // further ones that are taken
+  std::uint64_t requests_per_second = 1000;  // of one token, or of one address where there is none; 0: any number
 };
 
 class Proxies {

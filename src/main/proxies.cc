@@ -64,6 +64,8 @@ int run_http(cli::World& world, proxy::Shared& shared, boost::asio::signal_set& 
   options.hosts = listen.hosts;
   options.origins = listen.origins;
   if (!listen.token.empty()) options.tokens = {listen.token};
+  options.requests_per_second = static_cast<double>(listen.requests_per_second);
+  options.requests_at_once = 2 * options.requests_per_second;
   options.client_bytes_max = shared.options.client_bytes_max;
   options.server_bytes_max = shared.options.server_bytes_max;
   if (const std::string problem = proxy::problem_with(options); !problem.empty()) return cli::could_not(world, problem);

@@ -53,20 +53,49 @@ class Tokens {
   std::vector<Sha256> hashes_;
 };
 
-// So many a second, and so many at once.
-struct Bucket {
-  double left = 0;
-  std::int64_t filled_ns = 0;
+// So many a second of each client, and so many at once. One that has not called for long enough is as good as one that never has,
+// and is forgotten when there are many.
+class Rates {
+ public:
+  Rates(double per_second, double at_once) : per_second_(per_second), at_once_(std::max(at_once, 1.0)) {}
 
-  bool take(std::int64_t now_ns, double per_second, double at_once) {
-    const double passed = static_cast<double>(now_ns - filled_ns) / 1e9;
-    left = filled_ns == 0 ? at_once : std::min(at_once, left + passed * per_second);
-    filled_ns = now_ns;
-    if (left < 1) return false;
-    left -= 1;
+  bool take(const std::string& client, std::int64_t now_ns) {
+    if (per_second_ <= 0) return true;
+    if (buckets_.size() >= kClientsMax && !buckets_.contains(client)) forget(now_ns);
+    Bucket& bucket = buckets_.try_emplace(client, Bucket{at_once_, now_ns}).first->second;
+    bucket = {left(bucket, now_ns), now_ns};
+    if (bucket.left < 1) return false;
+    bucket.left -= 1;
     return true;
   }
+
+ private:
+  // Addresses of this machine, mostly: it has sixteen million of them.
+  static constexpr std::size_t kClientsMax = 4096;
+  struct Bucket {
+    double left;
+    std::int64_t filled_ns;
+  };
+
+  double left(const Bucket& bucket, std::int64_t now_ns) const {
+    return std::min(at_once_, bucket.left + static_cast<double>(now_ns - bucket.filled_ns) / 1e9 * per_second_);
+  }
+  // Those that are full again; failing that, the one that has been quiet for longest.
+  void forget(std::int64_t now_ns) {
+    std::erase_if(buckets_, [&](const auto& entry) { return left(entry.second, now_ns) >= at_once_; });
+    if (buckets_.size() < kClientsMax) return;
+    buckets_.erase(std::ranges::min_element(buckets_, {}, [](const auto& entry) { return entry.second.filled_ns; }));
+  }
+
+  const double per_second_, at_once_;
+  std::unordered_map<std::string, Bucket> buckets_;
 };
+
+// Whose requests are counted together.
+std::string client_of(const net::ServerRequest& request, std::size_t credential) {
+  if (credential != 0) return "token " + std::to_string(credential);
+  return request.peer.address.substr(0, request.peer.address.rfind(':'));  // without the port
+}
 
 net::ServerResponse refusal(unsigned status, std::string_view problem) {
   // A Host that is not ours is what a page sends that was told our address by its own name server.
@@ -131,6 +160,7 @@ class HttpFront::Core : public std::enable_shared_from_this<Core> {
         random_(random),
         options_(std::move(options)),
         tokens_(options_.tokens),
+        rates_(options_.requests_per_second, options_.requests_at_once),
         make_(std::move(make)),
         looking_(context) {}
 
@@ -170,12 +200,12 @@ class HttpFront::Core : public std::enable_shared_from_this<Core> {
   Random& random_;
   const HttpFrontOptions options_;
   const Tokens tokens_;
+  Rates rates_;
   const MakeBehind make_;
   std::unique_ptr<net::HttpServer> server_;
   std::map<const HttpSession*, Conversation> all_;
   std::unordered_map<std::string, std::shared_ptr<HttpSession>> sessions_;  // legacy, by id
   std::map<std::size_t, std::shared_ptr<HttpSession>> modern_;              // by credential
-  std::map<std::size_t, Bucket> buckets_;
   asio::steady_timer looking_;
   std::function<void()> stopped_;
 };
@@ -281,9 +311,7 @@ void HttpFront::Core::handle_post(ExchangePointer exchange, std::size_t credenti
 // --- on the context's thread --------------------------------------------------------------------------------------------------------
 
 bool HttpFront::Core::is_within_rate(net::Exchange& exchange, std::size_t credential) {
-  if (credential == 0 || options_.requests_per_second <= 0 ||
-      buckets_[credential].take(clock_.monotonic_ns(), options_.requests_per_second, options_.requests_at_once))
-    return true;
+  if (rates_.take(client_of(exchange.request(), credential), clock_.monotonic_ns())) return true;
   net::ServerResponse response = refusal(429, "too many requests");
   response.headers.push_back({"Retry-After", "1"});
   exchange.respond(std::move(response));

@@ -8,8 +8,8 @@
 //
 // Who may call: a Host that is ours and an Origin that is allowed (else 403); the bearer token, where there are tokens (else 401).
 // Tokens are looked at here and go no further. A session belongs to the credential that began it: to others it does not exist.
-// Each token has its rate of requests (else 429); whoever needs none is on this machine, and has no limit. Bodies have a limit (else 413), and of a stranger's no more is read than a
-// head's worth.
+// Each token has its rate of requests; where none is asked for, each address has (else 429). Bodies have a limit (else 413), and of a
+// stranger's no more is read than a head's worth.
 //
 // Threads: HTTP is spoken, tokens are compared and bodies are parsed on the server's threads; conversations live on the context's,
 // on which all functions here are to be called.
@@ -41,8 +41,8 @@ struct HttpFrontOptions {
   HttpLimits limits;
   std::size_t client_bytes_max = 4u << 20;   // one message of the client
   std::size_t server_bytes_max = 64u << 20;  // one message to it
-  double requests_per_second = 1000;         // of one token; 0: any number
-  double requests_at_once = 2000;            // of one token, after it was quiet
+  double requests_per_second = 1000;         // of one token, or of one address where there are none; 0: any number
+  double requests_at_once = 2000;            // of one of those, after it was quiet
   std::size_t connections = 2048;
   std::chrono::milliseconds write_time{30'000};  // a client that takes nothing for so long is cut off
   unsigned threads = 1;
