@@ -847,6 +847,61 @@ def http_left_and_taken_up(place):
     proxy.end()
 
 
+def listens_over_tls(place):
+    folder = Path(place.folder)
+    certificate, key, token = folder / "certificate.pem", folder / "key.pem", "a-token-" + "of-the-listener"
+    (folder / "token").write_text(token + "\n")
+    os.chmod(folder / "token", 0o600)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    tls = ["--tls-certificate", str(certificate), "--tls-key", str(key)]
+    proxy = Listening(place, *tls, "--listen-token-file", str(folder / "token"), trust=str(certificate))
+    bearer = {"Authorization": "Bearer " + token}
+    session = proxy.begin(bearer)
+    status, _, text = proxy.call(session, "echo", {"text": "by tls"})
+    need(status == 200 and "by tls" in text, (status, text))
+    need("argument_value_invalid" in proxy.call(session, "pay", {"amount": 500})[2], "and it is governed")
+    need(proxy.call({**session, "Authorization": "Bearer another"}, "echo", {})[0] == 401, "the token is asked for")
+    need(proxy.call({name: value for name, value in session.items() if name != "Authorization"}, "echo", {})[0] == 401, "always")
+
+    def fails(what, ask):
+        try:
+            answer = ask()
+        except (OSError, urllib.error.URLError):
+            return
+        raise Wrong(f"{what}: {answer}")
+
+    fails("plain HTTP is no TLS", lambda: proxy.ask({}, bearer, url=proxy.url.replace("https:", "http:")))
+    proxy.context = ssl.create_default_context()
+    fails("a stranger's certificate is not trusted", lambda: proxy.ask({}, bearer))
+    need(token not in proxy.stderr(), "the token is not told")
+    proxy.end()
+
+    # Other machines: only with both, and the half of a pair is none.
+    def refused(*arguments):
+        done = subprocess.run([place.baton, "mcp", "--node", "unix:" + place.node.socket_path, *arguments, "--", sys.executable, FIXTURE],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, env=place.environment(), cwd=place.folder, timeout=WAIT)
+        need(done.returncode == 2 and "listening on" not in done.stderr, done)
+        return done.stderr
+
+    need("TLS" in refused("--listen", "0.0.0.0:0"), "neither")
+    need("TLS" in refused("--listen", "0.0.0.0:0", "--listen-token-file", str(folder / "token")), "a token alone")
+    need("token" in refused("--listen", "0.0.0.0:0", *tls), "TLS alone")
+    need("--tls-key" in refused("--listen", "127.0.0.1:0", *tls[:2]), "a certificate without its key")
+    need(str(folder / "none.pem") in refused("--listen", "127.0.0.1:0", "--tls-certificate", str(folder / "none.pem"), *tls[2:]), "no such file")
+
+
+def listens_with_a_rate(place):
+    proxy = Listening(place, "--requests-per-second", "2")
+    session = proxy.begin()  # two of the four that may come at once
+    answers = [proxy.call(session, "echo", {"text": "x"}, number) for number in range(1, 9)]
+    status, headers, _ = next(answer for answer in answers if answer[0] != 200)
+    need(status == 429 and headers["Retry-After"], answers)
+    need(answers[0][0] == 200, answers[0])
+    eventually("it may call again", lambda: proxy.call(session, "echo", {"text": "x"})[0] == 200)
+    proxy.end()
+
+
 # --- processes ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -909,6 +964,8 @@ STORIES = {
     "http_busy": (http_busy, {"echo": {"retries": {"max_attempts": 3, "retry_on": []}}}),
     "http_nobody": (http_nobody, {}),
     "http_left_and_taken_up": (http_left_and_taken_up, {}),
+    "listens_over_tls": (listens_over_tls, {}),
+    "listens_with_a_rate": (listens_with_a_rate, {}),
 }
 
 

@@ -401,7 +401,8 @@ void HttpFront::Core::remove(const HttpSession* session) {
     modern_.erase(by);
   all_.erase(found);
   asio::post(context_, [kept] {});
-  if (stopped_ && all_.empty()) std::exchange(stopped_, [] {})();
+  // After that: whoever is told may stop the loop, and what the loop still held would go with it, later than all else.
+  if (stopped_ && all_.empty()) asio::post(context_, std::exchange(stopped_, [] {}));
 }
 
 // Ends those that nobody has used for long.
