@@ -43,10 +43,11 @@ class World {
     m::Options out;
     servers_ = 1 + choice % 2;
     out.servers = servers_ == 1 ? std::vector<std::string>{"s"} : std::vector<std::string>{"s", "t"};
-    out.enforces = true;
-    out.user_is_operator = (choice & 2) != 0;
+    m::Session session{.id = "ses", .user_is_operator = (choice & 2) != 0};
+    is_open_ = (choice & 8) == 0;
+    if (is_open_) out.session = std::move(session);
+    out.held_max = kMost;
     out.id_prefix = "own";
-    out.session_id = "ses";
     out.open_requests_max = kMost;
     out.suspended_max = out.tasks_max = 2;
     out.pages_max = 3;
@@ -61,7 +62,7 @@ class World {
   void step() {
     const std::uint8_t what = input_.choice(), which = input_.choice();
     now_ += which;
-    switch (what % 18) {
+    switch (what % 19) {
       case 0: return from_client(std::string(input_.part()));
       case 1:
       case 2: return from_client(request(which));
@@ -108,6 +109,11 @@ class World {
               m::result_message(id, which % 2 == 0 ? R"({"action":"accept"})" : R"({"action":"decline"})"));
         }
         return;
+      case 17:
+        if (!std::exchange(opens_, false)) return;
+        if (which % 4 == 0) return conversation_.session_refused(now_, "no", actions_);
+        is_open_ = true;
+        return conversation_.session_opened(now_, {.id = "ses"}, actions_);
       default:
         if (which % 4 == 0) return conversation_.stream_gone(now_, 1 + which % 3, actions_);
         if (which % 4 == 1) return conversation_.session_changed(now_, actions_);
@@ -137,8 +143,10 @@ class World {
   std::string request(std::uint8_t which) {
     const std::string id = std::to_string(which % 8);
     const bool is_modern = (which & 8) != 0;
-    const std::string meta =
+    std::string meta =
         is_modern ? std::string(kMeta) : R"("_meta":{"progressToken":)" + std::to_string(which % 3) + "}";
+    if (which % 8 == 6) meta.insert(meta.find('{') + 1, R"("dev.baton\u002fsession":"t",)");
+    if (which % 8 == 7) meta.insert(meta.find('{') + 1, R"("dev.baton/session":"u",)");
     const std::string tool = servers_ == 1 ? (which & 16 ? "a" : "b") : (which & 16 ? "s__a" : "t__b");
     switch (which / 32) {
       case 0:
@@ -283,6 +291,7 @@ class World {
   void take(const m::ToServer& action) {
     check_line(action.bytes);
     const Message message(action.bytes);
+    require(!message.meta()[m::kMetaSession], "no server learns the name of a session", action.bytes);
     if (!message.is_request()) return;
     std::string key;
     if (message.method() == "tools/call") {
@@ -301,7 +310,12 @@ class World {
     return std::to_string(server) + " " + std::string(tool) + " " + std::string(arguments);
   }
 
+  void take(const m::OpenSession&) {
+    require(!is_open_ && !opens_, "a session is asked for once");
+    opens_ = true;
+  }
   void take(const m::Propose& action) {
+    require(is_open_, "nothing is asked of the node without a session");
     check_line(action.body);
     const auto body = json::parse(action.body);
     const json::Node call = body->root()["calls"].element(0);
@@ -324,9 +338,18 @@ class World {
     if (action.awaited) settling_.emplace_back(action.call, action.body);
   }
   void take(const m::AwaitApproval& action) { awaited_.push_back(action.call); }
-  void take(const m::AskCallable& action) { callable_.push_back(action.question); }
-  void take(const m::HandOff& action) { questions_.push_back(action.question); }
-  void take(const m::AskStatus& action) { questions_.push_back(action.question); }
+  void take(const m::AskCallable& action) {
+    require(is_open_, "nothing is asked of the node without a session");
+    callable_.push_back(action.question);
+  }
+  void take(const m::HandOff& action) {
+    require(is_open_, "nothing is asked of the node without a session");
+    questions_.push_back(action.question);
+  }
+  void take(const m::AskStatus& action) {
+    require(is_open_, "nothing is asked of the node without a session");
+    questions_.push_back(action.question);
+  }
   void take(const m::Arm& action) { timers_.insert(action.timer); }
   void take(const m::Disarm& action) {
     require(timers_.erase(action.timer) == 1, "a timer is disarmed that was armed");
@@ -337,11 +360,13 @@ class World {
 
   void check_limits() {
     require(conversation_.open_requests() <= kMost, "open requests are bounded");
+    require(conversation_.held_messages() <= kMost, "messages that wait for the session are bounded");
     require(conversation_.open_calls() <= kMost + 4 + 1, "open calls are bounded");
     require(timers_.size() <= 2 * (kMost + 5) + 1, "timers are bounded");
   }
 
   Input input_;
+  bool is_open_ = true, opens_ = false;  // the session
   std::size_t servers_ = 1;
   m::Conversation conversation_;
   m::Actions actions_;

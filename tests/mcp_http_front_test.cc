@@ -579,6 +579,32 @@ TEST(mcp_http_front, modern_requests_need_no_session) {
   EXPECT_EQ(world.figures().conversations, 2u);
 }
 
+std::string naming(std::string_view token) {
+  std::string text = modern_text("echo");
+  return text.insert(text.find(R"("_meta":{)") + 9, R"("dev.baton/session":")" + std::string(token) + R"(",)");
+}
+
+TEST(mcp_http_front, modern_requests_share_a_conversation_by_the_session_that_they_name) {
+  World world([](HttpFrontOptions& options) { options.limits.sessions = 3; });
+  const auto status = [&](const std::string& body) { return ask(world, "POST", body, modern_headers("echo")).status; };
+  EXPECT_EQ(status(modern_text("echo")), 200u);
+  EXPECT_EQ(status(naming("one")), 200u);
+  EXPECT_EQ(status(naming("two")), 200u);
+  EXPECT_EQ(status(naming("one")), 200u);
+  EXPECT_EQ(world.figures().conversations, 3u);
+  EXPECT_EQ(world.run([&] { return world.scripts.at(1)->heard.size(); }), 2u);
+  begin(world);
+  EXPECT_EQ(status(naming("three")), 503u) << "they count like sessions";
+  EXPECT_EQ(status(modern_text("echo")), 200u);
+  // What cannot be joined is no conversation; the next that names it tries again.
+  world.run([&] { world.scripts.at(2)->front.session_refused(); });
+  EXPECT_TRUE(eventually([&] { return world.figures().conversations == 3; }));
+  EXPECT_EQ(status(naming("two")), 200u);
+  EXPECT_EQ(world.figures().conversations, 4u);
+  const std::string wrong = R"({"jsonrpc":"2.0","id":1,"method":"echo","params":{"_meta":{"dev.baton/session":7}}})";
+  EXPECT_EQ(status(wrong), 400u);
+}
+
 TEST(mcp_http_front, modern_errors_have_their_status) {
   World world;
   const auto status = [&](int code) {

@@ -86,6 +86,18 @@ TEST(mcp_posted, modern_needs_meta) {
   EXPECT_EQ(code_of(headers, modern("server/discover")), 0);
 }
 
+TEST(mcp_posted, modern_names_a_session) {
+  const Headers headers = {kVersion, {"Mcp-Method", "ping"}};
+  const auto naming = [](std::string_view value) {
+    std::string text = modern("ping");
+    return text.insert(text.find(R"("_meta":{)") + 9, R"("dev.baton/session":)" + std::string(value) + ",");
+  };
+  EXPECT_FALSE(posted(headers, modern("ping")).session);
+  EXPECT_EQ(posted(headers, naming(R"("one")")).session, sha256("one"));
+  EXPECT_EQ(code_of(headers, naming("7")), mcp::kInvalidParams);
+  EXPECT_EQ(code_of(headers, naming(R"("")")), mcp::kInvalidParams);
+}
+
 TEST(mcp_posted, modern_headers_agree) {
   const std::string call = modern("tools/call", R"("name":"weather","arguments":{})");
   const net::Header method = {"Mcp-Method", "tools/call"};

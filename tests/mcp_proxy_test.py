@@ -31,6 +31,7 @@ FIXTURE = str(HERE / "mcp" / "fixture_server.py")
 WAIT = 60
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
+SESSION_KEY = "dev.baton/session"
 
 # Tools and what their contracts say beyond the defaults; `secret` has none.
 CONTRACTS = {
@@ -71,6 +72,10 @@ def eventually(what, check, seconds=WAIT):
     raise Wrong("never happened: " + what)
 
 
+def modern_meta(capabilities, **more):
+    return {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": capabilities, **more}
+
+
 def write_pack(folder, **changed):
     folder.mkdir()
     (folder / "session.yaml").write_text(json.dumps(SESSION))
@@ -102,6 +107,7 @@ class Client:
         self.answers, self.others = {}, []
         self.next_id = 0
         self.modern = False
+        self.names = None  # the token of the session that requests name
         place.clients.append(self)
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -141,9 +147,9 @@ class Client:
     def ask(self, method, params=None, meta=None):
         self.next_id += 1
         params = dict(params or {})
+        meta = {**({SESSION_KEY: self.names} if self.names else {}), **(meta or {})}
         if self.modern:
-            params["_meta"] = {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"},
-                               META + "clientCapabilities": self.capabilities, **(meta or {})}
+            params["_meta"] = modern_meta(self.capabilities, **meta)
         elif meta:
             params["_meta"] = meta
         self.say({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params})
@@ -202,6 +208,36 @@ class Client:
             self.process.wait(WAIT)
 
 
+class HttpClient:
+    """A proxy that listens, and modern requests to it."""
+
+    def __init__(self, place, *arguments, environment=None):
+        self.client = Client(place, "--listen", "127.0.0.1:0", *arguments, environment=environment)
+        found = eventually("it listens", lambda: re.search(r"listening on (\S+)", self.client.stderr()))
+        self.url = f"http://{found.group(1)}/mcp"
+        self.next_id = 0
+
+    def post(self, method, params=None, names=None):
+        self.next_id += 1
+        params = {**(params or {}), "_meta": modern_meta({}, **({SESSION_KEY: names} if names is not None else {}))}
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+                   "MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+        if "name" in params:
+            headers["Mcp-Name"] = params["name"]
+        body = json.dumps({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}).encode()
+        request = urllib.request.Request(self.url, body, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=WAIT) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def end(self):
+        self.client.process.terminate()
+        status = self.client.process.wait(WAIT)
+        need(status == 0, f"{status}: {self.client.stderr()}")
+
+
 def text_of(answer):
     need("result" in answer and not answer["result"].get("isError"), answer)
     return answer["result"]["content"][0]["text"]
@@ -230,6 +266,7 @@ class Place(Workspace):
         super().__init__(baton, config="exit_protocol: true\n" + config)
         self.clients, self.children = [], []
         self.log = os.path.join(self.folder, "calls.log")
+        self.read = os.path.join(self.folder, "read.log")  # what servers read, where they note it
         self.token = self.init()
         self.node = self.serve()
         write_pack(Path(self.folder) / "pack", **changed)
@@ -630,6 +667,111 @@ def joined_session(place):
     need(client.end() == 0, client.stderr())
 
 
+# --- a session that is named in `_meta` ---------------------------------------------------------------------------------------------------
+
+
+def open_session(place):
+    return place.node.request("POST", "/v1/sessions", {"role": "agent"}).json["session"]
+
+
+def steps_of(place, session):
+    return place.node.request("GET", "/v1/sessions/" + session["id"], token=place.token).json["session"]["governed"]["counters"]["tool_calls"]
+
+
+def cannot_join(answer, *tokens):
+    need(answer.get("error", {}).get("code") == -32602 and "session" in answer["error"]["message"], answer)
+    need(not any(token in json.dumps(answer) for token in tokens), answer)
+
+
+def nobody_saw(place, *tokens):
+    """Neither a server nor a log nor a page of the ledger has one of the tokens."""
+    read = Path(place.read)
+    seen = [read.read_text() if read.exists() else ""] + [client.stderr() for client in place.clients]
+    seen.append(json.dumps(place.node.request("GET", "/v1/events?limit=1000", token=place.token).json))
+    for token in tokens:
+        need(not any(token in text for text in seen), "a token was seen")
+
+
+def named_session(place):
+    one, two = open_session(place), open_session(place)
+    reads = {"environment": {"FIXTURE_READ": place.read}}
+    # Legacy: `initialize` names it.
+    client = place.client("--env", "FIXTURE_READ", **reads)
+    client.names = one["token"]
+    client.begin()
+    client.names = None
+    need(client.text("echo", {"text": "joined"}) == "joined" and steps_of(place, one) == 1, "it is that session's call")
+    # Another name is refused, and goes ahead in no session.
+    client.names = two["token"]
+    cannot_join(client.call("echo", {"text": "x"}), one["token"], two["token"])
+    need((steps_of(place, one), steps_of(place, two)) == (1, 0) and len(place.sessions()) == 2, place.sessions())
+    need(client.end() == 0, client.stderr())
+    need({session["standing"] for session in place.sessions()} == {"open"}, "whoever opened them closes them")
+    # Modern: each request names it; one that names none is of the same conversation.
+    client = place.client("--env", "FIXTURE_READ", **reads)
+    client.names = two["token"]
+    client.begin_modern()
+    need("echo" in client.tools() and client.text("echo", {"text": "joined"}) == "joined", "it works")
+    client.names = None
+    need(client.text("echo", {"text": "again"}) == "again" and steps_of(place, two) == 2, "on the same session")
+    client.names = one["token"]
+    cannot_join(client.call("echo", {"text": "x"}), one["token"], two["token"])
+    need(client.end() == 0, client.stderr())
+    # Where the session was chosen beforehand no other may be named.
+    client = place.client("--env", "FIXTURE_READ", environment={**reads["environment"], "BATON_SESSION_TOKEN": one["token"]})
+    client.modern, client.capabilities, client.names = True, {}, two["token"]
+    cannot_join(client.call("echo", {"text": "x"}), one["token"], two["token"])
+    client.names = one["token"]
+    need(client.text("echo", {"text": "the same"}) == "the same" and steps_of(place, one) == 2, "the same may be named")
+    need(client.end() == 0, client.stderr())
+    need(len(place.sessions()) == 2 and place.done() == ["echo"] * 4, place.done())
+    nobody_saw(place, one["token"], two["token"])
+
+
+def named_session_refused(place):
+    """A name that is no open session's gets an error, and never another session in its place."""
+    one = open_session(place)
+    ended = open_session(place)
+    need(place.node.request("POST", f"/v1/sessions/{ended['id']}/kill", {"reason": "enough"}, token=place.token).status == 200, "killed")
+    forged = one["token"][:-4] + ("AAAA" if not one["token"].endswith("AAAA") else "BBBB")
+    for token in (forged, ended["token"], "no token at all", "x\r\nAuthorization: y", 7):
+        client = place.client("--env", "FIXTURE_READ", environment={"FIXTURE_READ": place.read})
+        client.names = token
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        cannot_join(client.request("initialize", params), str(token) if token != 7 else forged)
+        client.names = None
+        cannot_join(client.call("echo", {"text": "x"}))
+        client.names = one["token"]
+        need("result" in client.request("initialize", params), "the right one may still be named")
+        need(client.end() == 0, client.stderr())
+    need(len(place.sessions()) == 2 and place.done() == [], place.sessions())
+    nobody_saw(place, forged, one["token"], ended["token"])
+
+
+def named_session_over_http(place):
+    front = HttpClient(place, "--env", "FIXTURE_READ", environment={"FIXTURE_READ": place.read})
+    # A client that only looks opens no session.
+    status, answer = front.post("server/discover")
+    need(status == 200 and "result" in answer and place.sessions() == [], answer)
+    one, two = open_session(place), open_session(place)
+    for session, text in ((one, "first"), (two, "second"), (one, "third")):
+        status, answer = front.post("tools/call", {"name": "echo", "arguments": {"text": text}}, session["token"])
+        need(status == 200 and text_of(answer) == text, answer)
+    need((steps_of(place, one), steps_of(place, two)) == (2, 1) and len(place.sessions()) == 2, place.sessions())
+    status, answer = front.post("tools/call", {"name": "echo", "arguments": {"text": "own"}})
+    need(status == 200 and text_of(answer) == "own" and len(place.sessions()) == 3, "whoever names none has one of their own")
+    forged = one["token"][:-4] + ("AAAA" if not one["token"].endswith("AAAA") else "BBBB")
+    for token in (forged, "none", 7):
+        for _ in range(2):
+            status, answer = front.post("tools/call", {"name": "echo", "arguments": {"text": "x"}}, token)
+            need(status == 400, answer)
+            cannot_join(answer, forged)
+    need(place.node.request("POST", f"/v1/sessions/{two['id']}/close", {}, session=two["token"]).status == 200, "closed")
+    need(len(place.sessions()) == 3 and place.done() == ["echo"] * 4, place.done())
+    front.end()
+    nobody_saw(place, one["token"], two["token"], forged)
+
+
 def environment_is_chosen(place):
     client = place.client("--env", "GIVEN=yes", "--env", "NAMED",
                           environment={"NAMED": "ours", "AWS_SECRET_ACCESS_KEY": "hidden", "BATON_TOKEN": "", "LC_ALL": "C.UTF-8"})
@@ -951,6 +1093,9 @@ STORIES = {
     "handed_over": (handed_over, {}),
     "work_given_back": (work_given_back, {}),
     "joined_session": (joined_session, {}),
+    "named_session": (named_session, {}),
+    "named_session_refused": (named_session_refused, {}),
+    "named_session_over_http": (named_session_over_http, {}),
     "environment_is_chosen": (environment_is_chosen, {}),
     "server_asks_the_client": (server_asks_the_client, {}),
     "errors_of_the_server": (errors_of_the_server, {}),

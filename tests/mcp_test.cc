@@ -2,9 +2,10 @@
 // Conversations through the core of the MCP proxy, played from the files of tests/mcp/: what happens, step by step, and exactly which
 // actions follow, in order.
 //
-// A file is {"cases": [{"about", "options"?, "begin"?, "steps"}]}. A step is what happens (one member names it: client, server,
-// verdict, settled, callable, decision, handed_off, status, rang, failed, left_off, server_gone, server_back, stream_back, stream_gone,
-// client_gone, session_changed, oversized_client, oversized_server; `now` sets the time) and `expect`, all actions that follow from it.
+// A file is {"cases": [{"about", "options"?, "begin"?, "steps"}]}. A step is what happens (one member names it: client, opened,
+// not_opened, server, verdict, settled, callable, decision, handed_off, status, rang, failed, left_off, server_gone, server_back,
+// stream_back, stream_gone, client_gone, session_changed, oversized_client, oversized_server; `now` sets the time) and `expect`, all
+// actions that follow from it. The session is open, unless the options say that it is to be "asked for".
 //
 // In what is expected, a string "$name" is whatever is there, bound at first sight and the same from then on (and known to later
 // steps); "$_" is anything; {"$contains": "text"} a string with that text in it; {"$lacks": "text"} a value without it. "same" for the
@@ -107,6 +108,11 @@ struct Show {
     out.value.set("ticket", a.ticket);
     return out;
   }
+  Shown operator()(const OpenSession& a) const {
+    Shown out = one("open_session");
+    if (!a.token.empty()) out.value.set("token", a.token);
+    return out;
+  }
   Shown operator()(const Propose& a) const { return about_call("propose", a.call, a.body); }
   Shown operator()(const Start& a) const { return about_call("start", a.call, a.body); }
   Shown operator()(const Settle& a) const {
@@ -198,12 +204,17 @@ class Player {
   static Options options_of(Node given) {
     Options out;
     out.id_prefix = "own";
-    out.session_id = "ses_1";
+    if (!given["session"].is_text("asked for")) out.session.emplace().id = "ses_1";
+    if (given["given_token"]) {
+      out.session_is_given = true;
+      if (given["given_token"].is_string()) out.given_token = sha256(given["given_token"].string());
+    }
     out.seal_key.fill(7);
     if (given["servers"]) out.servers.clear();
     for (const Node name : given["servers"].elements()) out.servers.emplace_back(name.string());
-    if (given["enforces"]) out.enforces = given["enforces"].boolean();
-    if (given["user_is_operator"]) out.user_is_operator = given["user_is_operator"].boolean();
+    if (given["enforces"]) out.session->enforces = given["enforces"].boolean();
+    if (given["user_is_operator"]) out.session->user_is_operator = given["user_is_operator"].boolean();
+    out.held_max = static_cast<std::size_t>(number_in(given, "held_max", 256));
     out.output_bytes_max = static_cast<std::size_t>(number_in(given, "output_bytes_max", 4 << 20));
     out.client_bytes_max = static_cast<std::size_t>(number_in(given, "client_bytes_max", 4 << 20));
     out.open_requests_max = static_cast<std::size_t>(number_in(given, "open_requests_max", 4096));
@@ -367,6 +378,10 @@ class Player {
       if (step["headers"]) headers.emplace();
       for (const json::Member one : step["headers"].members()) headers->emplace_back(one.name(), one.value.string());
       conversation_.from_client(now_, stream, incoming_, actions_, std::move(headers));
+    } else if (step["opened"]) {
+      conversation_.session_opened(now_, {.id = "ses_1"}, actions_);
+    } else if (step["not_opened"]) {
+      conversation_.session_refused(now_, step["not_opened"].string(), actions_);
     } else if (step["server"]) {
       incoming_ = bytes_of(step["says"]);
       conversation_.from_server(now_, server("server"), incoming_, ticket, actions_);

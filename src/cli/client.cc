@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/limits.h"
+#include "base/session_token.h"
 #include "base/text.h"
 #include "cli/credentials.h"
 #include "cli/input.h"
@@ -36,16 +37,6 @@ constexpr std::chrono::seconds kIdle{600};
 constexpr int kTries = 3;
 
 constexpr std::string_view kUnixScheme = "unix:";
-// baton_s_<session id>_<43 digits>; the digits may be `_` too.
-constexpr std::string_view kSessionTokenPrefix = "baton_s_";
-constexpr std::size_t kSessionSecretDigits = 43;
-
-std::string session_of_token(std::string_view token) {
-  if (!token.starts_with(kSessionTokenPrefix)) return {};
-  token.remove_prefix(kSessionTokenPrefix.size());
-  if (token.size() < kSessionSecretDigits + 2 || token[token.size() - kSessionSecretDigits - 1] != '_') return {};
-  return std::string(token.substr(0, token.size() - kSessionSecretDigits - 1));
-}
 
 std::string absolute(const std::string& path) {
   std::error_code error;

@@ -298,8 +298,8 @@ void Conversation::Core::wait_for_person(Call& call) {
     elicitations.emplace(call.elicitation, call.number);
     out->push_back(ToClient{
         request.stream,
-        mcp::request(call.elicitation, "elicitation/create", elicitation_params(call, options.user_is_operator)), false,
-        0});
+        mcp::request(call.elicitation, "elicitation/create", elicitation_params(call, governed.user_is_operator)),
+        false, 0});
   }
   call.step = arm(call.number, options.progress_every);
 }
@@ -307,7 +307,7 @@ void Conversation::Core::wait_for_person(Call& call) {
 // The client is told to ask its user and to come back. Nothing is remembered here: the state says it all.
 void Conversation::Core::ask_round(Call& call) {
   SealedState state;
-  state.session = options.session_id;
+  state.session = governed.id;
   state.tool = call.node_name;
   state.arguments_sha256 = sha256_hex(call.arguments);
   state.call_id = call.call_id;
@@ -318,7 +318,7 @@ void Conversation::Core::ask_round(Call& call) {
   state.number = next_number++;
   std::string result = R"({"resultType":"input_required","inputRequests":{)" + quoted(kApprovalKey) +
                        R"(:{"method":"elicitation/create","params":)" +
-                       elicitation_params(call, options.user_is_operator) + R"(}},"requestState":)" +
+                       elicitation_params(call, governed.user_is_operator) + R"(}},"requestState":)" +
                        quoted(seal(options.seal_key, state)) + "}";
   const CallNumber number = call.number;
   answer_result(call.open, result);
@@ -328,8 +328,7 @@ void Conversation::Core::ask_round(Call& call) {
 bool Conversation::Core::come_back(Call& call, Message& message, std::string_view digest) {
   const json::Node params = message.params(), text = params["requestState"];
   const auto state = text.is_string() ? unseal(options.seal_key, text.string()) : std::nullopt;
-  if (!state || state->session != options.session_id || state->tool != call.node_name ||
-      state->arguments_sha256 != digest)
+  if (!state || state->session != governed.id || state->tool != call.node_name || state->arguments_sha256 != digest)
     return false;
   if (!state->approval_id.empty()) {
     call.call_id = state->call_id;
@@ -343,13 +342,13 @@ bool Conversation::Core::come_back(Call& call, Message& message, std::string_vie
     }
     const json::Node action = params["inputResponses"][kApprovalKey]["action"];
     if (action.is_text("decline")) {
-      if (options.user_is_operator) out->push_back(Decide{state->approval_id, state->upstream, false});
+      if (governed.user_is_operator) out->push_back(Decide{state->approval_id, state->upstream, false});
       out->push_back(Cancel{call.number, call.call_id, state->approval_id});
       deny(call,
            denial_of(report(Code::checkpoint_denied, {}, {{"suggestion", "the user of this client gave it up"}})));
       return true;
     }
-    if (action.is_text("accept") && options.user_is_operator)
+    if (action.is_text("accept") && governed.user_is_operator)
       out->push_back(Decide{state->approval_id, state->upstream, true});
     call.state = State::Waiting;
     out->push_back(AwaitApproval{call.number, state->approval_id});
@@ -421,10 +420,10 @@ void Conversation::Core::elicitation_answered(CallNumber number, Message& messag
   Call& call = found->second;
   call.elicitation.clear();
   const json::Node action = message.result()["action"];
-  if (action.is_text("accept") && options.user_is_operator)
+  if (action.is_text("accept") && governed.user_is_operator)
     out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, true});
   if (!action.is_text("decline")) return;
-  if (options.user_is_operator) out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, false});
+  if (governed.user_is_operator) out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, false});
   out->push_back(LeaveApproval{number});
   out->push_back(Cancel{number, call.call_id, call.verdict.approval_id});
   deny(call, denial_of(report(Code::checkpoint_denied, {}, {{"suggestion", "the user of this client gave it up"}})));
@@ -537,7 +536,7 @@ void Conversation::Core::settled(CallNumber number, Settled settled) {
   look_soon();
   if (!settled.recorded) settle(call, {}, false);  // nobody knows, and that at least is to be recorded
   if (!call.after_settling.empty()) return task_settled(call, settled);
-  if (options.enforces && (!settled.recorded || settled.output_blocked)) return deny(call, settled.denial);
+  if (governed.enforces && (!settled.recorded || settled.output_blocked)) return deny(call, settled.denial);
   answer(call.open, std::move(call.held), call.held_code);
   end_call(number);
 }
@@ -625,7 +624,7 @@ void Conversation::Core::suspend(Call& call, Message& message) {
   call.state = State::Suspended;
   call.round = next_number++;
   SealedState state;
-  state.session = options.session_id;
+  state.session = governed.id;
   state.tool = call.node_name;
   state.arguments_sha256 = sha256_hex(call.arguments);
   state.call_id = call.call_id;

@@ -14,7 +14,11 @@ Conversation::Core::Core(Options given)
       catalogue(options.servers),
       servers(options.servers.size()),
       by_sent_id(options.servers.size()),
-      by_sent_token(options.servers.size()) {}
+      by_sent_token(options.servers.size()) {
+  if (!options.session) return;
+  standing = Standing::Open;
+  governed = *options.session;
+}
 
 // --- numbers and ids ----------------------------------------------------------------------------------------------------------------
 
@@ -184,6 +188,12 @@ void Conversation::Core::from_client(Stream stream, std::string bytes, std::uint
   if (client_is_gone) return;
   if (bytes.size() > options.client_bytes_max) return oversized_from_client(stream, bytes, {});
   Message message(std::move(bytes), options.client_bytes_max);
+  if (message.meta()[kMetaSession]) return named_from_client(stream, message, batch);
+  if (standing != Standing::Open && waits_for_session(message)) return hold(stream, message, {});
+  take_in(stream, message, batch);
+}
+
+void Conversation::Core::take_in(Stream stream, Message& message, std::uint64_t batch) {
   switch (message.kind()) {
     case Message::Kind::Broken: {
       std::string error = error_message(message.id_text(), message.fault_code(), message.fault());
@@ -646,6 +656,10 @@ void Conversation::Core::server_back(std::size_t server) {
 }
 
 void Conversation::Core::stream_gone(Stream stream) {
+  const auto is_dropped = [&](const HeldMessage& one) { return one.stream == stream && one.era == Era::Modern; };
+  for (const HeldMessage& one : held)
+    if (is_dropped(one)) held_bytes -= one.bytes.size();
+  std::erase_if(held, is_dropped);
   if (stream == kAside || !open_on_stream.contains(stream)) return;
   std::vector<Ticket> on_it;
   for (const auto& [ticket, request] : open_requests)
@@ -696,6 +710,7 @@ void Conversation::Core::client_gone() {
     withdraw(ticket, "the client is gone");
     forget(ticket);
   }
+  held.clear();
   asked.clear();
   asked_tokens.clear();
   elicitations.clear();
@@ -734,6 +749,12 @@ void Conversation::from_client(Milliseconds now, Stream stream, std::string mess
 void Conversation::oversized_from_client(Milliseconds now, Stream stream, std::string_view head, std::string_view tail,
                                          Actions& out) {
   at(*core_, now, out).oversized_from_client(stream, head, tail);
+}
+void Conversation::session_opened(Milliseconds now, Session session, Actions& out) {
+  at(*core_, now, out).session_opened(std::move(session));
+}
+void Conversation::session_refused(Milliseconds now, std::string_view why, Actions& out) {
+  at(*core_, now, out).session_refused(why);
 }
 void Conversation::from_server(Milliseconds now, std::size_t server, std::string message, Ticket ticket, Actions& out) {
   if (server < core_->servers.size()) at(*core_, now, out).from_server(server, std::move(message), ticket);
@@ -788,6 +809,8 @@ void Conversation::client_gone(Milliseconds now, Actions& out) { at(*core_, now,
 
 const Revision* Conversation::revision() const { return core_->agreed != nullptr ? core_->agreed : core_->modern; }
 std::size_t Conversation::open_requests() const { return core_->open_requests.size(); }
+std::size_t Conversation::held_messages() const { return core_->held.size(); }
+bool Conversation::holds_much() const { return core_->holds_much(); }
 std::size_t Conversation::open_calls() const { return core_->calls.size(); }
 const Conversation::Counts& Conversation::counts() const { return core_->counts; }
 

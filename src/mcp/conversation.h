@@ -23,6 +23,16 @@
 //      Ids and progress tokens are changed only where two that are open at once would be the same.
 //   5. Memory is bounded by the limits in Options, whatever is sent.
 //   6. Where the node cannot be reached nothing goes ahead, and the answer says so.
+//   7. Nothing is asked of the node before OpenSession was answered, and a message that names a session (kMetaSession) goes ahead in
+//      that one or not at all. The name, which is a token, is taken out of every message before anything else is done with it: it is in
+//      no other action than OpenSession.
+//
+// --- the session -------------------------------------------------------------------------------------------------------------------
+//
+// The first request decides: one that names a session joins it; one that names none, and needs one, gets a session that is opened
+// for this conversation. Only `server/discover` and `ping` need none, so that a client that only looks leaves nothing behind. What
+// comes while the session is being opened waits, in its order. When it cannot be opened, whatever waits is answered so, and the
+// next request tries again; but a conversation that named a session never gets another because that one could not be joined.
 //
 // --- streams and tickets ------------------------------------------------------------------------------------------------------------
 //
@@ -42,6 +52,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/sha256.h"
 #include "mcp/header_value.h"
 #include "mcp/node.h"
 #include "mcp/revision.h"
@@ -110,6 +121,11 @@ struct TakeUp {
   Ticket ticket = 0;
 };
 
+// The governed session is needed from now on. An empty token: open one, or take the one that was chosen beforehand; else join the open
+// session whose token this is. Answer with session_opened(...) or session_refused(...).
+struct OpenSession {
+  std::string token;
+};
 // POST /v1/sessions/{id}/calls with `body`; answer with verdict(call, read_verdict(...)).
 struct Propose {
   CallNumber call = 0;
@@ -144,7 +160,7 @@ struct AwaitApproval {
 struct LeaveApproval {
   CallNumber call = 0;
 };
-// The client's user decided, and the pack says that this user is the operator (Options::user_is_operator).
+// The client's user decided, and the pack says that this user is the operator (Session::user_is_operator).
 struct Decide {
   std::string approval_id, digest;
   bool approve = false;
@@ -176,17 +192,24 @@ struct End {
 };
 
 using Action =
-    std::variant<ToClient, Accepted, LeaveOff, ToServer, Withdraw, TakeUp, Propose, Start, Settle, Cancel, AskCallable,
-                 AwaitApproval, LeaveApproval, Decide, HandOff, AskStatus, Arm, Disarm, Note, End>;
+    std::variant<ToClient, Accepted, LeaveOff, ToServer, Withdraw, TakeUp, OpenSession, Propose, Start, Settle, Cancel,
+                 AskCallable, AwaitApproval, LeaveApproval, Decide, HandOff, AskStatus, Arm, Disarm, Note, End>;
 using Actions = std::vector<Action>;
 
 // --- how it is set up ---------------------------------------------------------------------------------------------------------------
 
+// The governed session that a conversation is held to.
+struct Session {
+  std::string id;
+  bool enforces = true;           // false: in shadow, where no output is held back
+  bool user_is_operator = false;  // the pack says that the client's user decides approvals
+};
+
 struct Options {
   std::vector<std::string> servers = {"server"};  // their names; prefixes where there are several
-  std::string session_id;                         // the governed session
-  bool enforces = true;                           // false: in shadow, where no output is held back
-  bool user_is_operator = false;                  // the pack says that the client's user decides approvals
+  std::optional<Session> session = {};            // open already; none: OpenSession asks for it
+  bool session_is_given = false;                  // chosen beforehand, whichever it is: a message may name no other
+  Sha256 given_token = {};                        // the hash of that one's token, where it has been given by one
   std::string id_prefix;                          // random: ids of Baton's own requests and calls begin so
   SealKey seal_key = {};                          // random, of this process
   std::string version = "0";                      // of Baton, for serverInfo where there are several servers
@@ -198,6 +221,8 @@ struct Options {
   std::size_t suspended_max = 256;                             // calls that wait for the client to come back
   std::size_t tasks_max = 1024;                                // remembered
   std::size_t pages_max = 64;                                  // of one list that Baton reads itself
+  std::size_t held_max = 256;                                  // messages that wait for the session
+  std::size_t held_bytes_max = 16u << 20;                      // of those together, or the largest alone
   Milliseconds progress_every = 5'000;                         // while a call waits for a person
   Milliseconds round_after = 25'000;        // a client that came back about an approval is kept this long
   Milliseconds cancel_grace = 10'000;       // how long the answer to a cancelled call is waited for
@@ -235,6 +260,10 @@ class Conversation {
   // One that was larger than Options::client_bytes_max and was not kept (mcp/lines.h).
   void oversized_from_client(Milliseconds now, Stream stream, std::string_view head, std::string_view tail,
                              Actions& out);
+
+  // The answers to OpenSession. `why`: a sentence for the client's user, without the token.
+  void session_opened(Milliseconds now, Session session, Actions& out);
+  void session_refused(Milliseconds now, std::string_view why, Actions& out);
 
   // (b) A message of a server.
   void from_server(Milliseconds now, std::size_t server, std::string message, Ticket ticket, Actions& out);
@@ -276,6 +305,8 @@ class Conversation {
   const Revision* revision()
       const;  // agreed on with the client; null: not yet (legacy), or the newest request's (modern)
   std::size_t open_requests() const;  // of the client
+  std::size_t held_messages() const;  // of the client, that wait for the session
+  bool holds_much() const;            // of those: no more should come
   std::size_t open_calls() const;     // that the node knows to be proposed, waiting or under way
   struct Counts {
     std::uint64_t garbage = 0;     // messages of servers that were none

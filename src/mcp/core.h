@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside the conversation: its state, and the steps in which it is decided. conversation.cc takes messages in and finds out whose
-// they are, lists.cc has what is asked at the beginning and the lists of tools, calls.cc the way of a call, tasks.cc those that
-// go on as tasks.
+// they are, joining.cc has the session that they are held to, lists.cc has what is asked at the beginning and the lists of tools,
+// calls.cc the way of a call, tasks.cc those that go on as tasks.
 #pragma once
 
 #include <deque>
@@ -167,12 +167,21 @@ struct TaskState {
   std::vector<HeldTask> waiting = {};
 };
 
+// A message of the client that waits for the session; the name of one is out of it.
+struct HeldMessage {
+  Stream stream = kAside;
+  std::string bytes;
+  std::optional<ParameterHeaders> headers;
+  Era era = Era::Legacy;
+};
+
 class Conversation::Core {
  public:
   explicit Core(Options options);
 
   // --- conversation.cc: messages and whose they are
   void from_client(Stream stream, std::string bytes, std::uint64_t batch);
+  void take_in(Stream stream, Message& message, std::uint64_t batch);
   void oversized_from_client(Stream stream, std::string_view head, std::string_view tail);
   void client_batch(Stream stream, Message& message);
   void client_request(Stream stream, Message& message, std::uint64_t batch);
@@ -220,6 +229,15 @@ class Conversation::Core {
   void disarm(Timer& timer);
   void rang(Timer timer);
   Era era_of(const Message& message) const;
+
+  // --- joining.cc: the session
+  void named_from_client(Stream stream, Message& message, std::uint64_t batch);
+  bool waits_for_session(const Message& message) const;
+  void hold(Stream stream, Message& message, std::string token);
+  void refuse(Stream stream, const Message& message, std::uint64_t batch, int code, std::string_view why);
+  void session_opened(Session session);
+  void session_refused(std::string_view why);
+  bool holds_much() const { return held.size() >= options.held_max / 2 || held_bytes >= options.held_bytes_max / 2; }
 
   // --- lists.cc: beginnings and lists
   void client_initialize(Ticket ticket, Message& message);
@@ -304,6 +322,13 @@ class Conversation::Core {
   Counts counts;
   Catalogue catalogue;
   std::vector<ServerState> servers;
+
+  enum class Standing { None, Asked, Open } standing = Standing::None;  // of the session
+  Session governed;
+  std::optional<Sha256> named;   // the hash of the token by which the session is, or is to be, joined
+  bool must_name = false;        // one that was named could not be joined: whoever names none gets none
+  std::deque<HeldMessage> held;  // Standing::Asked
+  std::size_t held_bytes = 0;
 
   const Revision* agreed = nullptr;  // legacy
   const Revision* modern = nullptr;  // of the newest modern request

@@ -314,7 +314,7 @@ void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std
     is_last = page.is_last;
     for (const ToolsPage::Entry& entry : page.entries) {
       const bool is_callable = callable.known && callable.kept.contains(name_for_node(entry.server, entry.tool));
-      if (options.enforces && (!is_callable || !catalogue.changed(entry.server, entry.tool).empty())) continue;
+      if (governed.enforces && (!is_callable || !catalogue.changed(entry.server, entry.tool).empty())) continue;
       add(entry.text, catalogue.client_name(entry.server, entry.tool));
     }
   }

@@ -40,6 +40,8 @@ inline constexpr std::string_view kMetaClientInfo = "io.modelcontextprotocol/cli
 inline constexpr std::string_view kMetaSubscriptionId = "io.modelcontextprotocol/subscriptionId";
 // What Baton says about a decision, in the `_meta` of a result.
 inline constexpr std::string_view kMetaDecision = "dev.baton/decision";
+// The token of the governed session that a client wants to be held to, in the `_meta` of its requests. A secret: no server gets it.
+inline constexpr std::string_view kMetaSession = "dev.baton/session";
 
 // Codes of JSON-RPC errors.
 inline constexpr int kParseError = -32700;

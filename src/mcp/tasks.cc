@@ -171,7 +171,7 @@ void Conversation::Core::task_result(const std::string& key, json::Node result, 
   const auto found = tasks.find(key);
   if (found == tasks.end()) {
     held.bytes = message.take_bytes();
-    return hand_on(std::move(held), options.enforces, unjudged("a task", "it is not known here"));
+    return hand_on(std::move(held), governed.enforces, unjudged("a task", "it is not known here"));
   }
   TaskState& task = found->second;
   const Outcome outcome = outcome_of_result(result, options.output_bytes_max);
@@ -180,7 +180,7 @@ void Conversation::Core::task_result(const std::string& key, json::Node result, 
   const auto call = calls.find(task.call);
   if (call == calls.end()) {  // judged before: the same passes again, and nothing else
     const bool is_same = task.passes && held.output == task.output;
-    return hand_on(std::move(held), options.enforces && !is_same,
+    return hand_on(std::move(held), governed.enforces && !is_same,
                    task.passes ? unjudged(task.tool, "it is not what was judged before") : task.denial);
   }
   if (outcome.kind == Outcome::Kind::Unknown) {
@@ -215,7 +215,7 @@ void Conversation::Core::task_settled(Call& call, const Settled& settled) {
   const TaskState judged = task;
   for (HeldTask& held : waiting) {
     const bool is_same = judged.passes && held.output == judged.output;
-    hand_on(std::move(held), options.enforces && !is_same,
+    hand_on(std::move(held), governed.enforces && !is_same,
             judged.passes ? unjudged(judged.tool, "it is not what was judged before") : judged.denial);
   }
 }

@@ -10,9 +10,8 @@
 
 #include "base/ids.h"
 #include "base/limits.h"
+#include "base/sha256.h"
 #include "json/parse.h"
-#include "mcp/lines.h"
-#include "mcp/message.h"
 #include "proxy/back.h"
 #include "proxy/child_back.h"
 #include "proxy/http_back.h"
@@ -39,17 +38,14 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   Core(Shared& shared, Front& front)
       : shared_(shared),
         front_(&front),
+        id_prefix_(mint_id("baton-", shared.random)),
         node_(shared),
+        conversation_(conversation_options(shared, id_prefix_)),
         timers_(shared.context, shared.clock, [this](mcp::Timer timer) { rang(timer); }),
         end_timer_(shared.context),
-        finish_timer_(shared.context) {}
-
-  void begin() {
-    for (std::size_t server = 0; server < shared_.options.servers.size(); ++server) {
+        finish_timer_(shared.context) {
+    for (std::size_t server = 0; server < shared_.options.servers.size(); ++server)
       backs_.push_back(make_back(shared_, shared_.options.servers[server], server, *this));
-      backs_.back()->start();
-    }
-    node_.open([this](int status, std::string body) { opened(status, std::move(body)); });
   }
 
   void detach() {
@@ -60,32 +56,22 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   // --- the front
   void from_client(mcp::Stream stream, std::string message, std::optional<mcp::ParameterHeaders> parameters) {
     turn([this, stream, message = std::move(message), parameters = std::move(parameters)](mcp::Actions& out) mutable {
-      if (conversation_)
-        return conversation_->from_client(now(), stream, std::move(message), out, std::move(parameters));
-      wait_early({stream, std::move(message), false, {}, std::move(parameters)});
+      conversation_.from_client(now(), stream, std::move(message), out, std::move(parameters));
     });
   }
   void oversized_from_client(mcp::Stream stream, std::string_view head, std::string_view tail) {
     turn([this, stream, head = std::string(head), tail = std::string(tail)](mcp::Actions& out) {
-      if (conversation_) return conversation_->oversized_from_client(now(), stream, head, tail, out);
-      wait_early({stream, head, true, tail, {}});
+      conversation_.oversized_from_client(now(), stream, head, tail, out);
     });
   }
   void stream_gone(mcp::Stream stream) {
-    turn([this, stream](mcp::Actions& out) {
-      if (conversation_) conversation_->stream_gone(now(), stream, out);
-    });
+    turn([this, stream](mcp::Actions& out) { conversation_.stream_gone(now(), stream, out); });
   }
   void stream_back(mcp::Stream stream) {
-    turn([this, stream](mcp::Actions& out) {
-      if (conversation_) conversation_->stream_back(now(), stream, out);
-    });
+    turn([this, stream](mcp::Actions& out) { conversation_.stream_back(now(), stream, out); });
   }
   void client_gone() {
-    turn([this](mcp::Actions& out) {
-      if (conversation_) conversation_->client_gone(now(), out);
-      else out.push_back(mcp::End{"the client is gone"});
-    });
+    turn([this](mcp::Actions& out) { conversation_.client_gone(now(), out); });
   }
   void client_done() {
     is_done_ = true;
@@ -103,46 +89,41 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     for (const auto& back : backs_) back->resume();
   }
   bool is_full() const {
-    if (early_.size() >= kEarlyMessagesMax / 2) return true;
+    if (conversation_.holds_much()) return true;
     for (const auto& back : backs_)
       if (back->is_full()) return true;
     return waiting_calls_.size() > kCallsAtNodeMax * 8;
   }
-  const mcp::Revision* revision() const { return conversation_ ? conversation_->revision() : nullptr; }
-  const std::string& session_id() const { return node_.session_id(); }
+  const mcp::Revision* revision() const { return conversation_.revision(); }
 
   // --- the servers
   void message(std::size_t server, std::string bytes, mcp::Ticket ticket) override {
     turn([this, server, bytes = std::move(bytes), ticket](mcp::Actions& out) mutable {
-      if (conversation_) conversation_->from_server(now(), server, std::move(bytes), ticket, out);
+      conversation_.from_server(now(), server, std::move(bytes), ticket, out);
     });
   }
   void oversized(std::size_t server, std::string_view head, std::string_view tail, mcp::Ticket ticket) override {
     turn([this, server, head = std::string(head), tail = std::string(tail), ticket](mcp::Actions& out) {
-      if (conversation_) conversation_->oversized_from_server(now(), server, head, tail, ticket, out);
+      conversation_.oversized_from_server(now(), server, head, tail, ticket, out);
     });
   }
   void attempt_failed(std::size_t server, mcp::Ticket ticket, mcp::AttemptFailure failure) override {
     turn([this, server, ticket, failure = std::move(failure)](mcp::Actions& out) {
-      if (conversation_) conversation_->attempt_failed(now(), server, ticket, failure, out);
+      conversation_.attempt_failed(now(), server, ticket, failure, out);
     });
   }
   void left_off(std::size_t server, mcp::Ticket ticket, mcp::Milliseconds retry_after) override {
     turn([this, server, ticket, retry_after](mcp::Actions& out) {
-      if (conversation_) conversation_->left_off(now(), server, ticket, retry_after, out);
+      conversation_.left_off(now(), server, ticket, retry_after, out);
     });
   }
   void gone(std::size_t server, std::string why) override {
     turn([this, server, why = std::move(why)](mcp::Actions& out) {
-      if (conversation_) conversation_->server_gone(now(), server, why, out);
-      else gone_early_.emplace(server, why);
+      conversation_.server_gone(now(), server, why, out);
     });
   }
   void back(std::size_t server) override {
-    turn([this, server](mcp::Actions& out) {
-      if (conversation_) conversation_->server_back(now(), server, out);
-      else gone_early_.erase(server);
-    });
+    turn([this, server](mcp::Actions& out) { conversation_.server_back(now(), server, out); });
   }
   void drained(std::size_t) override { tell_drained(); }
   void ended(std::size_t) override {
@@ -150,13 +131,6 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   }
 
  private:
-  struct Early {
-    mcp::Stream stream = mcp::kAside;
-    std::string message;
-    bool oversized = false;
-    std::string tail;
-    std::optional<mcp::ParameterHeaders> parameters;
-  };
   using Say = std::function<void(mcp::Actions&)>;
 
   mcp::Milliseconds now() const { return shared_.clock.monotonic_ns() / 1'000'000; }
@@ -225,6 +199,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   }
   void carry_out(mcp::ToServer one) {
     const std::size_t server = one.server;
+    start_servers();
     backs_[server]->send(std::move(one));
     was_full_ = was_full_ || backs_[server]->is_full();
   }
@@ -233,6 +208,17 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     backs_[server]->withdraw(std::move(one));
   }
   void carry_out(mcp::TakeUp one) { backs_[one.server]->take_up(one.ticket); }
+  void carry_out(mcp::OpenSession one) {
+    is_opening_ = true;
+    const bool is_named = !one.token.empty();
+    node_.open(std::move(one.token), [this, is_named](NodeLink::Opened opened) {
+      is_opening_ = false;
+      if (is_over_) return;
+      if (is_ending_) return close_session();  // nobody needs it any more
+      if (opened.ok) session_opened(opened.text);
+      else session_refused(opened.text, is_named);
+    });
+  }
   void carry_out(mcp::Propose one) {
     if (at_node_.size() >= kCallsAtNodeMax) {
       waiting_calls_.push_back(std::move(one));
@@ -248,7 +234,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       if (verdict.kind == mcp::Verdict::Kind::Refused || verdict.kind == mcp::Verdict::Kind::Unreachable)
         left_node(call);
       turn([this, call, verdict = std::move(verdict)](mcp::Actions& out) mutable {
-        conversation_->verdict(now(), call, std::move(verdict), out);
+        conversation_.verdict(now(), call, std::move(verdict), out);
       });
     });
   }
@@ -257,7 +243,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       mcp::Verdict verdict = mcp::read_started(status, body);
       if (verdict.kind != mcp::Verdict::Kind::Begun) left_node(call);
       turn([this, call, verdict = std::move(verdict)](mcp::Actions& out) mutable {
-        conversation_->verdict(now(), call, std::move(verdict), out);
+        conversation_.verdict(now(), call, std::move(verdict), out);
       });
     });
   }
@@ -267,7 +253,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     node_.settle(std::move(one.body), [this, call = one.call](int status, std::string body) {
       left_node(call);
       turn([this, call, status, body = std::move(body)](mcp::Actions& out) {
-        conversation_->settled(now(), call, mcp::read_settled(status, body), out);
+        conversation_.settled(now(), call, mcp::read_settled(status, body), out);
       });
     });
   }
@@ -278,14 +264,14 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   void carry_out(mcp::AskCallable one) {
     node_.ask_callable([this, question = one.question](int status, std::string body) {
       turn([this, question, status, body = std::move(body)](mcp::Actions& out) {
-        conversation_->callable(now(), question, mcp::read_callable(status, body), out);
+        conversation_.callable(now(), question, mcp::read_callable(status, body), out);
       });
     });
   }
   void carry_out(mcp::AwaitApproval one) {
     node_.await_approval(one.call, std::move(one.approval_id), [this, call = one.call](int status, std::string body) {
       turn([this, call, status, body = std::move(body)](mcp::Actions& out) {
-        conversation_->decision(now(), call, mcp::read_decision(status, body), out);
+        conversation_.decision(now(), call, mcp::read_decision(status, body), out);
       });
     });
   }
@@ -294,14 +280,14 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   void carry_out(mcp::HandOff one) {
     node_.hand_off(std::move(one.document), [this, question = one.question](int status, std::string body) {
       turn([this, question, status, body = std::move(body)](mcp::Actions& out) {
-        conversation_->handed_off(now(), question, handoff_answer(status, body), out);
+        conversation_.handed_off(now(), question, handoff_answer(status, body), out);
       });
     });
   }
   void carry_out(mcp::AskStatus one) {
     node_.show_session([this, question = one.question](int status, std::string body) {
       turn([this, question, status, body = std::move(body)](mcp::Actions& out) {
-        conversation_->status(now(), question, status_answer(status, body), out);
+        conversation_.status(now(), question, status_answer(status, body), out);
       });
     });
   }
@@ -311,9 +297,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   void carry_out(mcp::End one) { end(std::move(one.why)); }
 
   void rang(mcp::Timer timer) {
-    turn([this, timer](mcp::Actions& out) {
-      if (conversation_) conversation_->rang(now(), timer, out);
-    });
+    turn([this, timer](mcp::Actions& out) { conversation_.rang(now(), timer, out); });
   }
 
   // The node has settled it, or never had it: there is room for another.
@@ -327,80 +311,65 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   }
 
   // --- beginning
-  void opened(int status, std::string body) {
-    if (is_over_ || is_ending_) return;
-    if (status < 200 || status >= 300) {
-      refusal_ = "Baton could not open a governed session, so that nothing goes ahead: " + refusal_text(status, body);
-      shared_.report(refusal_);
-      std::deque<Early> early = std::move(early_);
-      for (const Early& one : early) refuse(one);
-      return;
-    }
-    const Options& options = shared_.options;
-    mcp::Options wanted;
-    wanted.servers.clear();
-    for (const ServerOptions& server : options.servers) wanted.servers.push_back(server.name);
-    wanted.session_id = node_.session_id();
-    wanted.enforces = enforces(body);
-    wanted.user_is_operator = options.user_is_operator;
-    wanted.id_prefix = mint_id("baton-", shared_.random);
-    wanted.seal_key = shared_.seal_key;
-    wanted.version = options.version;
-    wanted.client_bytes_max = options.client_bytes_max;
-    wanted.server_bytes_max = options.server_bytes_max;
-    const std::string prefix = wanted.id_prefix;
-    conversation_.emplace(std::move(wanted));
-    node_.follow(prefix, [this] { turn([this](mcp::Actions& out) { conversation_->session_changed(now(), out); }); });
-    for (const auto& [server, why] : gone_early_)
-      turn([this, server = server, why = why](mcp::Actions& out) {
-        conversation_->server_gone(now(), server, why, out);
-      });
-    gone_early_.clear();
-    std::deque<Early> early = std::move(early_);
-    early_.clear();
-    for (Early& one : early) {
-      if (one.oversized) oversized_from_client(one.stream, one.message, one.tail);
-      else from_client(one.stream, std::move(one.message), std::move(one.parameters));
-    }
+  static mcp::Options conversation_options(const Shared& shared, std::string id_prefix) {
+    const Options& options = shared.options;
+    mcp::Options out;
+    out.servers.clear();
+    for (const ServerOptions& server : options.servers) out.servers.push_back(server.name);
+    out.session_is_given = !options.node.session_id.empty();
+    if (!options.node.session_token.empty()) out.given_token = sha256(options.node.session_token);
+    out.id_prefix = std::move(id_prefix);
+    out.seal_key = shared.seal_key;
+    out.version = options.version;
+    out.client_bytes_max = options.client_bytes_max;
+    out.server_bytes_max = options.server_bytes_max;
+    return out;
+  }
+
+  // All of them, once there is something to say to one: a client that is refused, or says nothing, starts none.
+  void start_servers() {
+    if (std::exchange(is_started_, true)) return;
+    for (const auto& back : backs_) back->start();
+  }
+
+  void session_opened(std::string_view body) {
+    mcp::Session session = session_of(body);
+    session.id = node_.session_id();
+    node_.follow(id_prefix_,
+                 [this] { turn([this](mcp::Actions& out) { conversation_.session_changed(now(), out); }); });
+    turn([this, session = std::move(session)](mcp::Actions& out) mutable {
+      conversation_.session_opened(now(), std::move(session), out);
+    });
     tell_drained();
   }
 
+  void session_refused(const std::string& why, bool is_named) {
+    const std::string text = (is_named ? "the session that `" + std::string(mcp::kMetaSession) +
+                                             "` names could not be joined, so that nothing goes ahead: "
+                                       : "Baton could not open a governed session, so that nothing goes ahead: ") +
+                             why;
+    // The next request tries again: said once.
+    if (std::exchange(refusal_, text) != text) shared_.report(text);
+    turn([this, text](mcp::Actions& out) { conversation_.session_refused(now(), text, out); });
+    if (is_over_) return;
+    tell_drained();
+    if (is_named && front_ != nullptr) front_->session_refused();
+  }
+
   // What the session is held to: of one that was opened here, what was asked for; of one that was joined, what it says.
-  static bool enforces(std::string_view body) {
+  static mcp::Session session_of(std::string_view body) {
     const auto document = json::parse(body);
     json::Node session = document ? document->root()["session"] : json::Node();
     if (session["governed"]) session = session["governed"];
-    return !session["mode"].is_string() || session["mode"].is_text("enforce");
-  }
-
-  void wait_early(Early one) {
-    if (is_ending_) return;
-    if (!refusal_.empty()) return refuse(one);
-    if (early_.size() >= kEarlyMessagesMax) return end("more was said than is kept before the session is open");
-    early_.push_back(std::move(one));
-    was_full_ = was_full_ || is_full();
-  }
-
-  // There is no conversation, and there will be none: requests are told why.
-  void refuse(const Early& one) {
-    if (front_ == nullptr) return;
-    std::string id;
-    bool answers = one.oversized;
-    if (one.oversized) {
-      id = mcp::id_in_ends(one.message, one.tail);
-    } else {
-      const mcp::Message message(one.message, shared_.options.client_bytes_max);
-      id = message.id_text();
-      answers = message.is_request() || message.kind() == mcp::Message::Kind::Broken;
-    }
-    if (!answers) return front_->accepted(one.stream);
-    front_->to_client({one.stream, mcp::error_message(id, mcp::kInternalError, refusal_), true, mcp::kInternalError});
+    mcp::Session out;
+    out.enforces = !session["mode"].is_string() || session["mode"].is_text("enforce");
+    return out;
   }
 
   // --- ending
   void look_whether_done() {
-    if (!is_done_ || is_ending_ || is_over_ || !early_.empty()) return;
-    if (!conversation_ ? refusal_.empty() : conversation_->open_requests() != 0) return;
+    if (!is_done_ || is_ending_ || is_over_) return;
+    if (conversation_.open_requests() != 0 || conversation_.held_messages() != 0) return;
     client_gone();
   }
 
@@ -421,6 +390,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       if (!core->node_.is_quiet()) core->shared_.report("the node was not told of all that happened");
       core->over();
     });
+    if (is_opening_) return;  // closed when it is open
     // Settlements first: what is under way when a session is closed may still be settled, but nothing hurries that.
     if (node_.is_quiet()) return close_session();
     node_.when_quiet([this] { close_session(); });
@@ -454,14 +424,13 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   }
 
   Shared& shared_;
-  Front* front_;  // none: it is gone
+  Front* front_;                 // none: it is gone
+  const std::string id_prefix_;  // of the calls that are this conversation's
   NodeLink node_;
-  std::optional<mcp::Conversation> conversation_;  // none until the session is open
+  mcp::Conversation conversation_;
   std::vector<std::unique_ptr<Back>> backs_;
   Timers timers_;
-  std::deque<Early> early_;
-  std::map<std::size_t, std::string> gone_early_;
-  std::string refusal_;
+  std::string refusal_;  // why there was no session, the last time
 
   bool is_busy_ = false;
   std::deque<Say> pending_;
@@ -471,6 +440,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   std::deque<mcp::Propose> waiting_calls_;
 
   bool is_paused_ = false, was_full_ = false;
+  bool is_started_ = false, is_opening_ = false;
   bool is_done_ = false, is_ending_ = false, is_closed_ = false, is_over_ = false;
   std::size_t backs_ended_ = 0;
   std::string why_;
@@ -480,9 +450,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
 // --- the outside ------------------------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<Driver> Driver::make(Shared& shared, Front& front) {
-  auto core = std::make_shared<Core>(shared, front);
-  core->begin();
-  return std::shared_ptr<Driver>(new Driver(std::move(core)));
+  return std::shared_ptr<Driver>(new Driver(std::make_shared<Core>(shared, front)));
 }
 
 Driver::Driver(std::shared_ptr<Core> core) : core_(std::move(core)) {}
@@ -501,6 +469,5 @@ void Driver::client_done() { core_->client_done(); }
 void Driver::front_drained() { core_->front_drained(); }
 bool Driver::is_full() const { return core_->is_full(); }
 const mcp::Revision* Driver::revision() const { return core_->revision(); }
-const std::string& Driver::session_id() const { return core_->session_id(); }
 
 }  // namespace baton::proxy

@@ -5,10 +5,10 @@
 // what the client is to get. One thread, that of the context, on which all is called. A driver never calls its front from within
 // make(); from within its other functions it may.
 //
-// Beginning: the governed session is opened (or joined) and the servers are started at once. What the client says before that is
-// done waits, up to kEarlyMessagesMax messages; beyond it the front is told that the conversation has ended. When the session
-// cannot be opened, or no server can be started, the requests that wait are answered with an error that says why, and so are those
-// that come later: nothing goes ahead, and a client that shows errors to its user shows what is wrong.
+// Beginning: the governed session is opened, or joined, when the client says something that needs one (mcp/conversation.h), and the
+// servers are started when there is something to tell them. When the session cannot be opened, or no server can be started, requests are
+// answered with an error that says why: nothing goes ahead, and a client that shows errors to its user shows what is wrong. A
+// session that is opened when the client is already gone is closed again.
 //
 // Back pressure: while Front::is_full() nothing is read from the servers; front_drained() goes on. While a server does not read, the
 // front is asked to stop reading from the client: is_full() of the driver, Front::server_drained().
@@ -48,6 +48,8 @@ class Front {
   virtual bool is_full() const = 0;
   // After Driver::is_full() was true: the client may be read again.
   virtual void server_drained() {}
+  // The session that the client named could not be joined; what it asked has been answered so.
+  virtual void session_refused() {}
 };
 
 // What all conversations of the process have in common.
@@ -65,11 +67,10 @@ struct Shared {
 constexpr std::chrono::milliseconds kEndWait{5'000};
 // Clients end a server that does not end by itself after two seconds.
 constexpr std::chrono::milliseconds kFinishWait{1'000};
-constexpr std::size_t kEarlyMessagesMax = 256;
 
 class Driver {
  public:
-  // `shared` and `front` outlive it. Servers are started from here on.
+  // `shared` and `front` outlive it.
   static std::shared_ptr<Driver> make(Shared& shared, Front& front);
   ~Driver();
   Driver(const Driver&) = delete;
@@ -94,8 +95,6 @@ class Driver {
 
   // Agreed on with the client; null: not yet (legacy), or the newest request's (modern).
   const mcp::Revision* revision() const;
-  // The governed session; empty while there is none.
-  const std::string& session_id() const;
 
  private:
   class Core;

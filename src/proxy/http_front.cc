@@ -171,6 +171,8 @@ class HttpFront::Core : public std::enable_shared_from_this<Core> {
   Figures figures() const { return {sessions_.size(), all_.size()}; }
 
  private:
+  // Whose requests share a conversation in the modern era: the credential, and the governed session that they name.
+  using ModernKey = std::pair<std::size_t, std::optional<Sha256>>;
   struct Conversation {
     std::shared_ptr<HttpSession> session;
     std::size_t credential = 0;
@@ -190,7 +192,8 @@ class HttpFront::Core : public std::enable_shared_from_this<Core> {
   void session_request(ExchangePointer exchange, std::size_t credential);
   bool is_within_rate(net::Exchange& exchange, std::size_t credential);
   std::shared_ptr<HttpSession> find(net::Exchange& exchange, std::size_t credential);
-  std::shared_ptr<HttpSession> add(mcp::Era era, std::size_t credential);
+  std::shared_ptr<HttpSession> add(mcp::Era era, const ModernKey& key);
+  bool has_room(net::Exchange& exchange) const;
   void remove(const HttpSession* session);
   std::string new_id();
   void look();
@@ -205,7 +208,7 @@ class HttpFront::Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<net::HttpServer> server_;
   std::map<const HttpSession*, Conversation> all_;
   std::unordered_map<std::string, std::shared_ptr<HttpSession>> sessions_;  // legacy, by id
-  std::map<std::size_t, std::shared_ptr<HttpSession>> modern_;              // by credential
+  std::map<ModernKey, std::shared_ptr<HttpSession>> modern_;
   asio::steady_timer looking_;
   std::function<void()> stopped_;
 };
@@ -350,15 +353,17 @@ void HttpFront::Core::post(ExchangePointer exchange, std::size_t credential, Pos
   if (!is_within_rate(*exchange, credential)) return;
   std::shared_ptr<HttpSession> session;
   if (posted.era == mcp::Era::Modern) {
-    const auto found = modern_.find(credential);
-    session = found != modern_.end() ? found->second : add(mcp::Era::Modern, credential);
-  } else if (posted.begins_session && !exchange->request().header("mcp-session-id")) {
-    if (sessions_.size() >= options_.limits.sessions) {
-      net::ServerResponse full = refusal(503, "there are as many sessions as there may be");
-      full.headers.push_back({"Retry-After", "30"});
-      return exchange->respond(std::move(full));
+    const ModernKey key{credential, posted.session};
+    const auto found = modern_.find(key);
+    if (found != modern_.end() && !found->second->is_ending()) {
+      session = found->second;
+    } else {
+      if (posted.session && !has_room(*exchange)) return;
+      session = add(mcp::Era::Modern, key);
     }
-    session = add(mcp::Era::Legacy, credential);
+  } else if (posted.begins_session && !exchange->request().header("mcp-session-id")) {
+    if (!has_room(*exchange)) return;
+    session = add(mcp::Era::Legacy, {credential, std::nullopt});
   } else {
     session = find(*exchange, credential);
     if (session == nullptr) return;
@@ -370,13 +375,23 @@ void HttpFront::Core::post(ExchangePointer exchange, std::size_t credential, Pos
                 {.begins = posted.begins_session, .prefers_stream = posted.prefers_stream});
 }
 
+// Of those that anybody may begin any number of; the others are as many as there are tokens.
+bool HttpFront::Core::has_room(net::Exchange& exchange) const {
+  const auto named = std::ranges::count_if(modern_, [](const auto& entry) { return entry.first.second.has_value(); });
+  if (sessions_.size() + static_cast<std::size_t>(named) < options_.limits.sessions) return true;
+  net::ServerResponse full = refusal(503, "there are as many sessions as there may be");
+  full.headers.push_back({"Retry-After", "30"});
+  exchange.respond(std::move(full));
+  return false;
+}
+
 std::string HttpFront::Core::new_id() {
   std::array<std::uint8_t, 16> bytes = {};
   random_.fill(bytes);
   return hex(bytes);
 }
 
-std::shared_ptr<HttpSession> HttpFront::Core::add(mcp::Era era, std::size_t credential) {
+std::shared_ptr<HttpSession> HttpFront::Core::add(mcp::Era era, const ModernKey& key) {
   const bool is_legacy = era == mcp::Era::Legacy;
   // It says by itself when it has ended; the pointer is only a name then.
   const auto name = std::make_shared<const HttpSession*>(nullptr);
@@ -385,9 +400,9 @@ std::shared_ptr<HttpSession> HttpFront::Core::add(mcp::Era era, std::size_t cred
                                                        if (const auto self = weak.lock()) self->remove(*name);
                                                      });
   *name = session.get();
-  all_.emplace(session.get(), Conversation{session, credential});
+  all_.emplace(session.get(), Conversation{session, key.first});
   if (is_legacy) sessions_.emplace(session->id(), session);
-  else modern_.insert_or_assign(credential, session);
+  else modern_.insert_or_assign(key, session);
   session->begin(make_);
   return session;
 }
@@ -397,8 +412,7 @@ void HttpFront::Core::remove(const HttpSession* session) {
   if (found == all_.end()) return;
   const auto kept = found->second.session;  // until the end of this
   sessions_.erase(kept->id());
-  if (const auto by = modern_.find(found->second.credential); by != modern_.end() && by->second == kept)
-    modern_.erase(by);
+  std::erase_if(modern_, [&](const auto& entry) { return entry.second == kept; });
   all_.erase(found);
   asio::post(context_, [kept] {});
   // After that: whoever is told may stop the loop, and what the loop still held would go with it, later than all else.

@@ -4,7 +4,8 @@
 //
 //   legacy   `initialize` begins a session, which has a conversation of its own. Its id is ours (128 random bits), goes out with the
 //            answer in Mcp-Session-Id and comes back with every request: missing 400, unknown or ended 404. DELETE ends it.
-//   modern   there are no sessions: all requests of one credential share one conversation. GET and DELETE are 405.
+//   modern   there are no sessions: all requests of one credential share one conversation, and those that name a governed session
+//            (mcp::kMetaSession) one for each that they name. GET and DELETE are 405.
 //
 // Who may call: a Host that is ours and an Origin that is allowed (else 403); the bearer token, where there are tokens (else 401).
 // Tokens are looked at here and go no further. A session belongs to the credential that began it: to others it does not exist.

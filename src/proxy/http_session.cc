@@ -128,6 +128,13 @@ void HttpSession::pass_on(mcp::Stream stream, std::string body, Behind::Paramete
 
 void HttpSession::server_drained() { let_in(); }
 
+// A conversation about that session is none: the next request with its token begins another. In the legacy era the answer to
+// `initialize` has ended it.
+void HttpSession::session_refused() {
+  if (is_legacy()) return;
+  asio::post(context_, [self = shared_from_this()] { self->end("the session could not be joined"); });
+}
+
 void HttpSession::let_in() {
   while (!held_.empty() && !is_ending_ && !behind_->is_full()) {
     Held next = std::move(held_.front());

@@ -106,6 +106,7 @@ class HttpSession final : public Front, public std::enable_shared_from_this<Http
   void ended(const std::string& why) override;
   bool is_full() const override { return unsent_ > limits_.unsent_bytes_max; }
   void server_drained() override;
+  void session_refused() override;
 
  private:
   struct Channel;

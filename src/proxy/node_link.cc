@@ -2,11 +2,14 @@
 #include "proxy/node_link.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 
 #include "base/limits.h"
+#include "base/session_token.h"
 #include "base/text.h"
 #include "json/parse.h"
 #include "json/value.h"
+#include "proxy/words.h"
 
 namespace baton::proxy {
 namespace {
@@ -15,6 +18,8 @@ using std::chrono::milliseconds;
 
 // How long a call waits at most for its turn, where those of a workflow execute one at a time.
 constexpr int kTurnSeconds = 20;
+// Of a session's token: far longer than any.
+constexpr std::size_t kTokenBytesMax = 512;
 
 std::string percent_encoded(std::string_view text) {
   static constexpr char kDigits[] = "0123456789ABCDEF";
@@ -82,19 +87,20 @@ void NodeLink::after(boost::asio::steady_timer& timer, milliseconds time, std::f
 
 void NodeLink::adopt(std::string id, std::string token) {
   session_id_ = std::move(id);
-  token_ = std::move(token);
-  if (!token_.empty()) headers_.push_back({"Baton-Session", token_});
+  if (!token.empty()) headers_.push_back({"Baton-Session", std::move(token)});
   base_ = "/v1/sessions/" + percent_encoded(session_id_);
   calls_target_ = base_ + "/calls";
   settle_target_ = base_ + "/settle";
 }
 
-void NodeLink::open(Heard heard) {
+void NodeLink::open(std::string token, std::function<void(Opened)> opened) {
   const Options& options = shared_.options;
+  if (!token.empty()) return join(std::move(token), std::move(opened));
   if (!options.node.session_id.empty()) {
-    adopt(options.node.session_id, options.node.session_token);
-    return ask(request("GET", base_),
-               [heard = std::move(heard)](int status, std::string body, bool) { heard(status, std::move(body)); });
+    if (session_id_.empty()) adopt(options.node.session_id, options.node.session_token);
+    return ask(request("GET", base_), [opened = std::move(opened)](int status, std::string body, bool) {
+      opened(status == 200 ? Opened{true, std::move(body)} : Opened{false, refusal_text(status, body)});
+    });
   }
   json::Value body = json::Value::object();
   set_text(body, "pack", options.pack);
@@ -107,21 +113,39 @@ void NodeLink::open(Heard heard) {
     body.set("labels", std::move(labels));
   }
   ask(request("POST", "/v1/sessions", json::write(body)),
-      [this, heard = std::move(heard)](int status, std::string answer, bool) {
-        const auto document =
-            status == 201 || status == 200 ? json::parse(answer) : tl::make_unexpected(json::ParseError{});
-        if (document) {
-          const json::Node session = document->root()["session"];
-          if (session["id"].is_string() && session["token"].is_string()) {
-            is_own_ = true;
-            adopt(std::string(session["id"].string()), std::string(session["token"].string()));
-          } else {
-            status = 0;
-            answer = "its answer names no session";
-          }
-        }
-        heard(status, std::move(answer));
+      [this, opened = std::move(opened)](int status, std::string answer, bool) {
+        if (status < 200 || status >= 300) return opened({false, refusal_text(status, answer)});
+        const auto document = json::parse(answer);
+        const json::Node session = document ? document->root()["session"] : json::Node();
+        if (!session["id"].is_string() || !session["token"].is_string())
+          return opened({false, "the node's answer names no session"});
+        is_own_ = true;
+        adopt(std::string(session["id"].string()), std::string(session["token"].string()));
+        opened({true, std::move(answer)});
       });
+}
+
+// Whoever names a session is told little about why it is none: it may not be theirs.
+void NodeLink::join(std::string token, std::function<void(Opened)> opened) {
+  const Opened none{false, "it is not the token of an open governed session"};
+  std::string id(session_of_token(token));
+  // It becomes a header: what is not written like a token is not sent.
+  const auto is_digit = [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
+  const bool is_written = token.size() <= kTokenBytesMax && std::ranges::all_of(token, is_digit);
+  if (id.empty() || !is_written)
+    return boost::asio::post(shared_.context, [alive = alive_, none, opened = std::move(opened)] {
+      if (*alive) opened(none);
+    });
+  net::AsyncRequest asked = request("GET", "/v1/sessions/" + percent_encoded(id));
+  asked.headers.push_back({"Baton-Session", token});
+  ask(std::move(asked), [this, none, id = std::move(id), token = std::move(token), opened = std::move(opened)](
+                            int status, std::string body, bool) {
+    if (status == 0 || status >= 500 || status == 429) return opened({false, refusal_text(status, body)});
+    const auto document = status == 200 ? json::parse(body) : tl::make_unexpected(json::ParseError{});
+    if (!document || !document->root()["session"]["governed"]["standing"].is_text("open")) return opened(none);
+    adopt(id, token);
+    opened({true, std::move(body)});
+  });
 }
 
 void NodeLink::close(Heard heard) {

@@ -42,8 +42,13 @@ class NodeLink {
   ~NodeLink();
   NodeLink(const NodeLink&) = delete;
 
-  // Opens a session by the options, or looks at the one that is to be joined.
-  void open(Heard heard);
+  // Opens a session by the options, or looks at the one that they say is joined; with a token, at the open governed session whose
+  // token that is. May be asked again after it was refused.
+  struct Opened {
+    bool ok = false;
+    std::string text;  // what the node says of the session, or why there is none: a sentence without the token
+  };
+  void open(std::string token, std::function<void(Opened)> opened);
   const std::string& session_id() const { return session_id_; }
   bool is_own() const { return is_own_; }
 
@@ -80,6 +85,7 @@ class NodeLink {
   net::AsyncRequest request(std::string method, std::string target, std::string body = {}) const;
   void ask(net::AsyncRequest request, std::function<void(int, std::string, bool sent)> heard);
   void adopt(std::string id, std::string token);
+  void join(std::string token, std::function<void(Opened)> opened);
   void settle_again(std::string body, Heard heard, int tries);
   void ask_approval(mcp::CallNumber call);
   void look_at_approvals();
@@ -88,7 +94,7 @@ class NodeLink {
   void after(boost::asio::steady_timer& timer, std::chrono::milliseconds time, std::function<void()> what);
 
   Shared& shared_;
-  std::string session_id_, token_, base_;  // base_: /v1/sessions/ID
+  std::string session_id_, base_;  // base_: /v1/sessions/ID
   std::vector<net::Header> headers_;
   std::string calls_target_, settle_target_;
   bool is_own_ = false, in_a_hurry_ = false;

@@ -58,6 +58,12 @@ std::string_view named_member(std::string_view method) {
 std::variant<Posted, RefusedPost> judge_modern(const std::vector<net::Header>& headers, const Message& message) {
   Posted posted{.era = mcp::Era::Modern, .is_request = message.is_request()};
   if (message.is_answer()) return refused(message, mcp::kInvalidRequest, "this revision has no answers of a client");
+  if (const json::Node named = message.meta()[mcp::kMetaSession]) {
+    if (!named.is_string() || named.string().empty())
+      return refused(message, mcp::kInvalidParams,
+                     "`" + std::string(mcp::kMetaSession) + "` is not the token of a session");
+    posted.session = sha256(named.string());
+  }
   if (!message.is_request()) return posted;  // what headers a notification has is not said
   // Said by clients that know no other beginning, without the headers of a revision that has none.
   if (message.method() == "initialize")

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/sha256.h"
 #include "mcp/header_value.h"
 #include "mcp/message.h"
 #include "mcp/revision.h"
@@ -35,6 +36,8 @@ struct Posted {
   bool is_request = false;                // it will be answered
   bool prefers_stream = false;            // legacy: a stream of events rather than JSON
   mcp::ParameterHeaders parameters = {};  // modern
+  // Modern: the hash of the token by which it names a governed session (mcp::kMetaSession). The token stays in the body alone.
+  std::optional<Sha256> session = {};
 };
 
 std::variant<Posted, RefusedPost> judge_post(const std::vector<net::Header>& headers, const mcp::Message& message);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/session_token.h"
 #include "base/text.h"
 #include "json/parse.h"
 #include "runtime/webhook_secret.h"
@@ -47,8 +48,6 @@ const ActionRow& action_row(Action action) {
 
 // What an unknown token is compared with, so that it takes as long as a known one.
 const std::string kNoSecret(64, '0');
-
-constexpr std::string_view kSessionTokenPrefix = "baton_s_";
 
 // How often tokens are read again because somebody presented one that is not known: what was made a moment ago may not
 // have come by the feed yet, and strangers must not make the store work.

@@ -17,7 +17,7 @@ Python 3 and its standard library. What it is asked to do is in its tools:
     ask                     asks the client for its roots and answers with what it said
     heard                   methods of all messages it got
 
-Every tool that was carried out is a line of the file FIXTURE_LOG, if that is set.
+Every tool that was carried out is a line of the file FIXTURE_LOG, if that is set; every message that was read one of FIXTURE_READ.
 """
 
 import json
@@ -77,6 +77,9 @@ class Server:
                 file.write(json.dumps([name, arguments]) + "\n")
 
     def take(self, message):
+        if os.environ.get("FIXTURE_READ"):
+            with open(os.environ["FIXTURE_READ"], "a") as file:
+                file.write(json.dumps(message) + "\n")
         if isinstance(message, list):
             for one in message:
                 self.take(one)

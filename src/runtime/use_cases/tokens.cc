@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/limits.h"
+#include "base/session_token.h"
 #include "base/text.h"
 #include "runtime/use_cases/inside.h"
 #include "runtime/work_events.h"
@@ -21,10 +22,8 @@ using json::Value;
 using work::ActorKind;
 
 constexpr std::string_view kPrefix = "baton_";
-constexpr std::string_view kSessionPrefix = "baton_s_";
 constexpr std::string_view kSessionTag = "baton.session_token.v1\n";
 constexpr std::size_t kIdDigits = 32;
-constexpr std::size_t kSecretCharacters = 43;  // 32 bytes in base64url
 
 struct KindLetter {
   ActorKind kind;
@@ -37,9 +36,9 @@ constexpr std::array kLetters = {KindLetter{ActorKind::Agent, 'a'}, KindLetter{A
 char letter_of(ActorKind kind) { return std::ranges::find(kLetters, kind, &KindLetter::kind)->letter; }
 
 std::string base64url(std::span<const std::uint8_t, 32> bytes) {
-  std::array<char, kSecretCharacters + 1> text;
+  std::array<char, kTokenSecretDigits + 1> text;
   sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-  return std::string(text.data(), kSecretCharacters);
+  return std::string(text.data(), kTokenSecretDigits);
 }
 
 bool is_base64url(std::string_view text) {
@@ -258,7 +257,7 @@ void UseCases::revoke_token(const Mutation& by, std::string token_id, Answered d
 
 std::optional<TokenText> parse_token(std::string_view text) {
   // baton_a_<32 hex>_<43 base64url>
-  if (text.size() != kPrefix.size() + 2 + kIdDigits + 1 + kSecretCharacters || !text.starts_with(kPrefix))
+  if (text.size() != kPrefix.size() + 2 + kIdDigits + 1 + kTokenSecretDigits || !text.starts_with(kPrefix))
     return std::nullopt;
   text.remove_prefix(kPrefix.size());
   const bool known = std::ranges::find(kLetters, text[0], &KindLetter::letter) != kLetters.end();
@@ -275,17 +274,13 @@ std::string Engine::session_token(std::string_view session_id) const {
   std::array<std::uint8_t, 32> code;
   crypto_auth_hmacsha256(code.data(), reinterpret_cast<const unsigned char*>(message.data()), message.size(),
                          ledger.redaction_key().data());
-  return std::string(kSessionPrefix) + std::string(session_id) + "_" + base64url(code);
+  return std::string(kSessionTokenPrefix) + std::string(session_id) + "_" + base64url(code);
 }
 
 std::string UseCases::session_token(std::string_view session_id) const { return inside_->session_token(session_id); }
 
 std::optional<std::string> UseCases::session_of_token(std::string_view text) const {
-  // The code may hold `_` too, so the id is what stands before its last 44 characters.
-  if (!text.starts_with(kSessionPrefix) || text.size() <= kSessionPrefix.size() + 1 + kSecretCharacters)
-    return std::nullopt;
-  const std::string_view id =
-      text.substr(kSessionPrefix.size(), text.size() - kSessionPrefix.size() - kSecretCharacters - 1);
+  const std::string_view id = baton::session_of_token(text);
   if (!work::is_work_id(id)) return std::nullopt;
   const auto is_genuine = [&](const std::string& genuine) {
     return genuine.size() == text.size() && sodium_memcmp(genuine.data(), text.data(), text.size()) == 0;
