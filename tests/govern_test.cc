@@ -172,6 +172,11 @@ TEST_P(Governed, an_approval_is_for_one_call_by_somebody_else_on_what_was_shown)
   // A client without ids goes on with the call that was approved.
   EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"to":"bob","n":5}}]})"), "/calls/0/call_id"),
             "w1");
+  // So does one that has a new id each time, if it says so.
+  const auto resumed =
+      propose(id, R"({"resume":true,"calls":[{"call_id":"w2","tool":"wire","arguments":{"to":"bob","n":5}}]})");
+  EXPECT_EQ(text_at(resumed, "/calls/0/call_id"), "w1");
+  EXPECT_EQ(text_at(resumed, "/calls/0/verdict"), "allow");
   std::atomic<int> begun = 0;
   {
     std::vector<std::jthread> threads;

@@ -507,9 +507,9 @@ class Govern {
   }
 
  private:
-  // The call that a person approved is proposed again, which is how a client without ids goes on with it.
+  // The call that a person approved is proposed again, which is how a client goes on with it that has no ids, or new ones each time.
   bool resume(const session::Proposal& proposal) {
-    if (!asking_.is_nameless || !proposal.calls[0].arguments.root()) return false;
+    if (!asking_.may_resume || !proposal.calls[0].arguments.root()) return false;
     for (const session::OpenCall& call : held_.session.state.open) {
       if (!call.approved || call.state != session::CallState::Pending || call.digest != proposal.calls[0].digest ||
           call.tool == kNone || held_.session.rules->tool(call.tool).name != proposal.calls[0].tool)
@@ -709,7 +709,8 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
       refused = {report(Code::SESSION_OPTIONS, {},
                         {{"problem", "there are more than " + std::to_string(limits::kStepCallsMax) + " calls"}})};
     asking->starts = asking->question->root()["start"].is_true();
-    asking->is_nameless = calls.size() == 1 && calls[0].id.empty();
+    asking->may_resume =
+        calls.size() == 1 && (calls[0].id.empty() || asking->question->root()["resume"].is_true());
     for (std::size_t i = 0; i < calls.size(); ++i) {
       session::Proposed& call = calls[i];
       if (call.id.size() > limits::kCallIdBytesMax || call.tool.size() > limits::kCallIdBytesMax)

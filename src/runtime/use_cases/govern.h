@@ -27,7 +27,7 @@ struct Asking {
   session::ReadProposal read;
   std::vector<std::string> digests;  // of the calls' arguments: what their digest refers to
   bool starts = false;
-  bool is_nameless = false;  // one call, without an id: it may be one that was approved
+  bool may_resume = false;  // one call, without an id or with `resume`: it may be one that was approved
 };
 
 // What identifies things in an entry about a session looks random and is no secret: pointers to it.
