@@ -212,6 +212,11 @@ const std::vector<Case> kCases = {
      "",
      {session(kSessionApproval)},
      {session(edited({{"f", kSessionApproval}}, {{"f", "timeout", "when_side_effect: write, timeout"}})["f"])}},
+    {"the client's user decides approvals",
+     "approvals",
+     "",
+     {},
+     {session("approvals: {client_user_is_operator: true}\n")}},
     // A tool.
     {"a tool comes", "tool", "more", {}, {{"more.yaml", "", contract_text("more", "read")}}},
     {"a gate lets through", "gate", "look", {{"look.yaml", "", "gate: block\n"}}, {}},

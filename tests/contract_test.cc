@@ -209,6 +209,7 @@ TEST(Hash, SpellingsOfOneValueAreOne) {
             hash("checkpoint: {when: always, timeout_seconds: 30.0, match: any, on_timeout: deny}\n"));
   EXPECT_EQ(hash("", "risk_defaults: {read: allow, admin: block}\n"), hash(""));
   EXPECT_EQ(hash("x-note: one\n", "x-note: two\n"), hash(""));
+  EXPECT_EQ(hash("", "approvals: {client_user_is_operator: false}\n"), hash(""));
   EXPECT_EQ(hash("", "phases: [{name: a, initial: true}, {name: b, terminal: true}]\ntransitions: {a: [b]}\n"),
             hash("", "transitions: {b: [], a: [b]}\nphases: [{terminal: true, name: b}, {name: a, initial: true}]\n"));
 }

@@ -40,6 +40,7 @@ envelopes:
      stages: [{tool: approve, path: $.shares, role: ceiling}, {tool: submit, path: $.shares, role: constrained}]}
 checkpoints:
   - {name: big, tool: submit, when: [{path: $.value, gte: 1000}], timeout_seconds: 300}
+approvals: {client_user_is_operator: true}
 )"},
     {"approve.yaml", contract_text("approve", "write",
                                    "transitions: {valid_in_phases: [research], advances_to: approved}\n"
@@ -110,6 +111,18 @@ TEST(ContractWords, WhatAnotherToolForbidsIsSaidOfBoth) {
   EXPECT_TRUE(
       says(approve, "After a successful call, `$.shares` of its arguments is remembered as `approved_shares`."));
   EXPECT_TRUE(says(approve, "The session lets write tools through."));
+}
+
+TEST(ContractWords, WhoMayDecideIsSaidWithTheApprovals) {
+  const auto says_so = [](const contract::Plan& plan) {
+    return std::ranges::any_of(words_of_session(plan), [](const Paragraph& one) {
+      return one.title == "Approvals" && says(one,
+                                              "What the user of the agent's MCP client answers is the operator's "
+                                              "decision, where the proxy has an operator's token.");
+    });
+  };
+  EXPECT_TRUE(says_so(*plan_of(kDesk)));
+  EXPECT_FALSE(says_so(*plan_of(edited(kDesk, {{"session.yaml", "operator: true", "operator: false"}}))));
 }
 
 TEST(ContractWords, AToolThatTheGateBlocksSaysSoFirst) {

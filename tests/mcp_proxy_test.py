@@ -76,9 +76,9 @@ def modern_meta(capabilities, **more):
     return {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": capabilities, **more}
 
 
-def write_pack(folder, **changed):
+def write_pack(folder, session=None, **changed):
     folder.mkdir()
-    (folder / "session.yaml").write_text(json.dumps(SESSION))
+    (folder / "session.yaml").write_text(json.dumps({**SESSION, **(session or {})}))
     for tool, more in CONTRACTS.items():
         contract = {"tool": tool, "side_effect": "read", "evidence_class": "unverifiable", "commit_requirement": "acknowledged",
                     "timeouts": {"total_ms": 60000}, "retries": {"max_attempts": 1, "retry_on": []},
@@ -415,6 +415,101 @@ def checkpoint_as_round_trip(place):
     need("error" in again or again["result"].get("isError"), again)
     need(place.done() == ["pay"], place.done())
     need(client.end() == 0, client.stderr())
+
+
+# --- the client's user is the operator ----------------------------------------------------------------------------------------------------
+
+
+def answer_elicitation(client, action):
+    """The question that the client was sent for its user, answered."""
+    eventually("the user is asked", lambda: [one for one in client.others if one["method"] == "elicitation/create"] or client.hear() and None)
+    asked = next(one for one in client.others if one["method"] == "elicitation/create")
+    client.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": action, **({"content": {}} if action == "accept" else {})}})
+    return asked["params"]["message"]
+
+
+def decided(place):
+    """What became of each approval, and who decided it."""
+    found = place.node.request("GET", "/v1/approvals", token=place.token).json["approvals"]
+    return sorted((one["state"], one.get("decided_by")) for one in found)
+
+
+def user_decides(place):
+    client = place.client()
+    client.begin(capabilities={"elicitation": {}})
+    number = client.start_call("pay", {"amount": 50})
+    text = answer_elicitation(client, "accept")
+    need("Accept to approve it" in text and '{"amount":50}' in text, text)
+    need(json.loads(text_of(client.wait(number))) == {"done": "pay"}, client.answers)
+    need(decided(place) == [("spent", "operator")], decided(place))
+    session = place.session()
+    need(session["client_user_is_operator"] is True, session)
+    # A no is the operator's no.
+    client.others.clear()
+    number = client.start_call("pay", {"amount": 60})
+    answer_elicitation(client, "decline")
+    denied(client.wait(number), "checkpoint_denied")
+    eventually("it is recorded", lambda: decided(place) == [("denied", "operator"), ("spent", "operator")])
+    need(place.done() == ["pay"], place.done())
+    need(place.token not in client.stderr(), "no token is shown")
+    need(client.end() == 0, client.stderr())
+
+
+def user_decides_in_the_modern_era(place):
+    client = place.client()
+    client.begin_modern({"elicitation": {}})
+    answer = client.call("pay", {"amount": 50})["result"]
+    key = next(iter(answer["inputRequests"]))
+    again = {"name": "pay", "arguments": {"amount": 50}, "requestState": answer["requestState"],
+             "inputResponses": {key: {"action": "accept", "content": {}}}}
+    need(json.loads(text_of(client.request("tools/call", again))) == {"done": "pay"}, "it goes ahead")
+    need(decided(place) == [("spent", "operator")], decided(place))
+    need(client.end() == 0, client.stderr())
+
+
+def user_decides_nothing(place):
+    """The pack does not say so: the client's yes is no decision."""
+    client = place.client()
+    client.begin(capabilities={"elicitation": {}})
+    need("client_user_is_operator" not in place.session(), place.session())
+    number = client.start_call("pay", {"amount": 50})
+    text = answer_elicitation(client, "accept")
+    need("An operator decides it" in text, text)
+    for _ in range(3):
+        client.request("ping")
+        time.sleep(0.5)
+    need(number not in client.answers and place.done() == [] and place.approval() is not None, "it waits")
+    place.decide(place.approval(), "deny")
+    denied(client.wait(number), "checkpoint_denied")
+    need(client.end() == 0, client.stderr())
+
+
+def user_decides_without_a_token(place):
+    """The pack says so, and there is no operator's token: said once, and an operator decides."""
+    elsewhere = {"environment": {"XDG_CONFIG_HOME": os.path.join(place.folder, "empty")}}
+    client = place.client(**elsewhere)
+    client.begin(capabilities={"elicitation": {}})
+    need(client.stderr().count("there is no operator's token here") == 1, client.stderr())
+    number = client.start_call("pay", {"amount": 50})
+    need("An operator decides it" in answer_elicitation(client, "accept"), client.others)
+    place.decide(eventually("somebody is asked", place.approval), "approve")
+    need(json.loads(text_of(client.wait(number))) == {"done": "pay"}, client.answers)
+    need(client.end() == 0, client.stderr())
+    # With a file it is found again; with another's token than an operator's nothing is decided.
+    file = os.path.join(place.folder, "given.token")
+    for token, decides in ((place.token, True), ("no-operators-" + "token-at-all", False)):
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+            out.write(token + "\n")
+        client = place.client("--operator-token-file", file, **elsewhere)
+        client.begin(capabilities={"elicitation": {}})
+        number = client.start_call("pay", {"amount": 51})
+        answer_elicitation(client, "accept")
+        if not decides:
+            eventually("it is said", lambda: client.request("ping") and "was not taken" in client.stderr())
+            need(place.approval() is not None and token not in client.stderr(), client.stderr())
+            place.decide(place.approval(), "approve")
+        need(json.loads(text_of(client.wait(number))) == {"done": "pay"}, client.answers)
+        need(client.end() == 0, client.stderr())
 
 
 def output_blocked(place):
@@ -1065,6 +1160,7 @@ def memory_most(pid):
         return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1))
 
 
+OPERATOR = {"session": {"approvals": {"client_user_is_operator": True}}}
 FAST = {"config": "fast_lane: {reads: true}\n"}
 STORIES = {
     "allowed_and_denied": (allowed_and_denied, {}),
@@ -1074,6 +1170,10 @@ STORIES = {
     "checkpoint_approved": (checkpoint_approved, {}),
     "checkpoint_denied": (checkpoint_denied, {}),
     "checkpoint_as_round_trip": (checkpoint_as_round_trip, {}),
+    "user_decides": (user_decides, OPERATOR),
+    "user_decides_in_the_modern_era": (user_decides_in_the_modern_era, OPERATOR),
+    "user_decides_nothing": (user_decides_nothing, {}),
+    "user_decides_without_a_token": (user_decides_without_a_token, OPERATOR),
     "output_blocked": (output_blocked, {}),
     "definition_changed": (definition_changed, {}),
     "timeout_is_unknown": (timeout_is_unknown, {}),

@@ -259,14 +259,10 @@ Result<void> Client::find_tokens(const NodeOptions& options, Presents presents) 
   } else {
     token_ = world_.environment("BATON_TOKEN").value_or("");
   }
-  const bool remote = !in_process_ && unix_path_.empty();
-  if (token_.empty() && presents == Presents::Operator && !remote) {
-    const std::string origin = serve_.store.empty() ? "" : ledger_origin(world_, serve_.store);
-    if (const auto file = find_operator_token(world_, origin)) {
-      auto token = read_token_file(world_, *file, true);
-      if (!token) return tl::make_unexpected(token.error());
-      token_ = std::move(*token);
-    }
+  if (token_.empty() && presents == Presents::Operator) {
+    auto token = kept_operator_token();
+    if (!token) return tl::make_unexpected(token.error());
+    token_ = std::move(*token);
   }
   if (presents == Presents::Token) return {};
   if (!options.session_token_file.empty()) {
@@ -278,6 +274,14 @@ Result<void> Client::find_tokens(const NodeOptions& options, Presents presents) 
   }
   session_id_ = session_of_token(session_token_);
   return {};
+}
+
+Result<std::string> Client::kept_operator_token() const {
+  const bool remote = !in_process_ && unix_path_.empty();
+  if (remote) return std::string();
+  const std::string origin = serve_.store.empty() ? "" : ledger_origin(world_, serve_.store);
+  const auto file = find_operator_token(world_, origin);
+  return file ? read_token_file(world_, *file, true) : std::string();
 }
 
 void Client::use_session(std::string token) {

@@ -98,6 +98,8 @@ class Client {
     std::string url, unix_path, token, session_token, session_id;
   };
   Address address() const { return {base_, unix_path_, token_, session_token_, session_id_}; }
+  // The operator's token that this user keeps, for a node of this machine's own; empty: there is none.
+  Result<std::string> kept_operator_token() const;
   // From now on on behalf of this session; an empty token: of none.
   void use_session(std::string token);
   // Another key, for another request of the same command.

@@ -23,7 +23,7 @@ struct Arguments {
   std::string pack, role, session, work, name, config, upstream, upstream_ca, mode = "enforce";
   std::vector<std::string> upstream_headers, environment, labels, command;
   ListenOptions listen;
-  std::string listen_token_file;
+  std::string listen_token_file, operator_token_file;
   std::size_t client_megabytes = 4, server_megabytes = 64, timeout_seconds = 300;
 };
 
@@ -236,6 +236,13 @@ int run(World& world, Arguments& arguments) {
     arguments.listen.token = std::move(*token);
   }
   proxy::Options options;
+  if (!arguments.operator_token_file.empty()) {
+    auto token = read_token_file(world, arguments.operator_token_file, false);
+    if (!token) return could_not(world, token.error());
+    options.operator_token = std::move(*token);
+  } else if (auto kept = client->kept_operator_token()) {
+    options.operator_token = std::move(*kept);
+  }
   options.servers = std::move(*servers);
   options.version = BATON_VERSION;
   options.client_bytes_max = arguments.client_megabytes * kMegabyte;
@@ -274,6 +281,9 @@ void add_mcp(Command& app, Action& chosen) {
                    "enforce, or shadow: judged and recorded, and nothing held back (operators)")
       ->one_of({"enforce", "shadow"})
       ->capture_default_str();
+  command->add_option("--operator-token-file", arguments->operator_token_file,
+                      "For decisions of the client's user, where the pack says that they are the operator; default: "
+                      "the operator's that this user keeps");
   command->add_option("--name", arguments->name, "What the server is called; default: the program's name");
   command->add_option("--config", arguments->config,
                       "A file with several servers, YAML or JSON; their tools are NAME__TOOL");

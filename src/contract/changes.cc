@@ -376,7 +376,8 @@ constexpr Part kParts[] = {{"agent", "agent"},
                            {"resources", "resources"},
                            {"aggregates", "aggregates"},
                            {"envelopes", "envelopes"},
-                           {"checkpoints", "checkpoints"}};
+                           {"checkpoints", "checkpoints"},
+                           {"approvals", "approvals"}};
 
 // Every part that differs is named, be it only because its list is in another order.
 void account_for_the_rest(Comparison& to) {
@@ -443,6 +444,11 @@ void Comparison::session() {
             "no longer: " + as_part(words_of(one, before)));
       },
       [&](const Checkpoint& was, const Checkpoint& is) { compare_session_checkpoint(*this, was, is); });
+  if (before.client_user_is_operator != after.client_user_is_operator)
+    add(after.client_user_is_operator ? Effect::Allows : Effect::Blocks, {}, "approvals",
+        after.client_user_is_operator
+            ? "the user of the agent's MCP client decides approvals as the operator (new)"
+            : "no longer: the user of the agent's MCP client decides approvals as the operator");
   compare_providers(*this);
   compare_resources(*this);
 }

@@ -425,6 +425,7 @@ void Compiler::read_session() {
       plan.resources.push_back({std::string(member.name()), text_in(member.value, "type"), std::move(*at)});
   }
 
+  plan.client_user_is_operator = flag_in(root["approvals"], "client_user_is_operator", false);
   plan.schema_derived = flag_in(root, "schema_derived", true);
   for (const json::Node entry : root["graph_analysis"]["suppress"].elements()) {
     if (!entry.is_object()) continue;

@@ -273,6 +273,12 @@ Value described(const Plan& plan) {
   out.set("aggregates", list_of(plan.aggregates, [&](const Aggregate& one) { return described(one, plan); }));
   out.set("envelopes", list_of(plan.envelopes, [&](const Envelope& one) { return described(one, plan); }));
   out.set("checkpoints", list_of(plan.checkpoints, [&](const Checkpoint& one) { return described(one, plan); }));
+  // Only where it is so: what a pack without it is called must not change.
+  if (plan.client_user_is_operator) {
+    Value approvals = Value::object();
+    approvals.set("client_user_is_operator", true);
+    out.set("approvals", std::move(approvals));
+  }
   return out;
 }
 

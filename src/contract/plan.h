@@ -346,6 +346,7 @@ struct Plan {
   std::vector<Aggregate> aggregates = {};
   std::vector<Envelope> envelopes = {};
   std::vector<Checkpoint> checkpoints = {};
+  bool client_user_is_operator = false;  // what the user of the agent's MCP client answers decides
   bool schema_derived = true;
   std::vector<Suppression> suppressions = {};
   bool needs_principal = false;               // some rule or policy asks who it is

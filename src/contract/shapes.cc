@@ -528,6 +528,10 @@ constexpr std::array kSessionCheckpointFields = {Field{"name", kText, "its name"
                                                  kContextField};
 constexpr Shape kSessionCheckpoint = object(kSessionCheckpointFields);
 constexpr Shape kSessionCheckpoints = list_of(kSessionCheckpoint, "a list of checkpoints");
+constexpr std::array kApprovalsFields = {
+    Field{"client_user_is_operator", kBoolean,
+          "what the user of the agent's MCP client answers is the operator's decision (default: false)"}};
+constexpr Shape kApprovals = object(kApprovalsFields);
 
 constexpr Shape kSuppressionReason{.form = Form::Text,
                                    .expected = "a sentence that says why",
@@ -556,6 +560,7 @@ constexpr std::array kSessionFields = {
     Field{"aggregates", kAggregates, "bounds over all calls of a session"},
     Field{"envelopes", kEnvelopes, "values that must stay within what an earlier call set"},
     Field{"checkpoints", kSessionCheckpoints, "when a person must approve"},
+    Field{"approvals", kApprovals, "who that person may be"},
     Field{"schema_derived", kBoolean, "take bounds from the tools' JSON Schemas (default: true)"},
     Field{"graph_analysis", kGraph, "about the checks of the whole pack"}};
 

@@ -515,6 +515,10 @@ std::vector<Paragraph> words_of_session(const Plan& plan) {
   for (const Checkpoint& one : plan.checkpoints)
     approvals.sentences.push_back("For " + (one.tool ? quoted(plan.tools[*one.tool].name) : string("every tool")) +
                                   ": " + words_of(one, plan));
+  if (plan.client_user_is_operator)
+    approvals.sentences.emplace_back(
+        "What the user of the agent's MCP client answers is the operator's decision, where the proxy has an operator's "
+        "token.");
   for (const Resource& one : plan.resources)
     resources.sentences.push_back(words_of(one.at.path) + " of a call's arguments names the " + one.type +
                                   " it touches (" + quoted(one.name) + ").");

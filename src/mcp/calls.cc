@@ -38,18 +38,18 @@ bool hides(std::string_view reason) {
 // Reasons that do not speak against trying once more: the call has its place in these already.
 bool is_of_counting(std::string_view reason) { return reason == info(Code::session_limit_exceeded).name; }
 
-std::string question_for_user(const Call& call) {
-  std::string out = "The call of `" + printable(call.client_name, 200) + "` waits for the approval " +
-                    call.verdict.approval_id + ". An operator decides it (`baton approvals show " +
-                    call.verdict.approval_id + "`).";
-  return out;
-}
+// What a person is shown of arguments; whoever decides sees the rest by `baton approvals show`.
+constexpr std::size_t kShownArguments = 2'000;
 
-// {"message":...,"requestedSchema":...}: a form of one optional field, which every client can show.
+// {"message":...,"requestedSchema":...}: a form without fields, which every client can show. Whoever decides is told what about.
 std::string elicitation_params(const Call& call, bool user_decides) {
-  const std::string text =
-      question_for_user(call) + (user_decides ? " Accept to approve it, decline to refuse it."
-                                              : " Accept to go on waiting, decline to give it up.");
+  const std::string& id = call.verdict.approval_id;
+  const std::string waits =
+      user_decides ? " with " + printable(call.arguments, kShownArguments) + " waits for your approval, " + id +
+                         " (`baton approvals show " + id + "`). Accept to approve it, decline to refuse it."
+                   : " waits for the approval " + id + ". An operator decides it (`baton approvals show " + id +
+                         "`). Accept to go on waiting, decline to give it up.";
+  const std::string text = "The call of `" + printable(call.client_name, 200) + "`" + waits;
   return R"({"message":)" + quoted(text) + R"(,"requestedSchema":{"type":"object","properties":{}}})";
 }
 

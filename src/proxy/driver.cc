@@ -357,12 +357,18 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
   }
 
   // What the session is held to: of one that was opened here, what was asked for; of one that was joined, what it says.
-  static mcp::Session session_of(std::string_view body) {
+  mcp::Session session_of(std::string_view body) {
     const auto document = json::parse(body);
     json::Node session = document ? document->root()["session"] : json::Node();
     if (session["governed"]) session = session["governed"];
     mcp::Session out;
     out.enforces = !session["mode"].is_string() || session["mode"].is_text("enforce");
+    out.user_is_operator = session["client_user_is_operator"].is_true() && !shared_.options.operator_token.empty();
+    if (session["client_user_is_operator"].is_true() && !out.user_is_operator &&
+        !std::exchange(shared_.said_no_operator, true))
+      shared_.report(
+          "the pack says that the client's user is the operator, but there is no operator's token here "
+          "(--operator-token-file): approvals wait for `baton approvals`");
     return out;
   }
 

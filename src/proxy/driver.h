@@ -61,6 +61,7 @@ struct Shared {
   net::AsyncPlace& node;                              // of all conversations
   mcp::SealKey seal_key;                              // random, of this process
   std::function<void(std::string_view line)> report;  // a line for people, on standard error; no line feed
+  bool said_no_operator = false;                      // that a pack's operator decides, and we have no token of one
 };
 
 // How long the settling of what is under way and the closing of the session may take when a conversation ends.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
+#include "base/ids.h"
 #include "base/limits.h"
 #include "base/session_token.h"
 #include "base/text.h"
@@ -112,17 +113,21 @@ void NodeLink::open(std::string token, std::function<void(Opened)> opened) {
     for (const std::string& label : options.labels) labels.push(label);
     body.set("labels", std::move(labels));
   }
-  ask(request("POST", "/v1/sessions", json::write(body)),
-      [this, opened = std::move(opened)](int status, std::string answer, bool) {
-        if (status < 200 || status >= 300) return opened({false, refusal_text(status, answer)});
-        const auto document = json::parse(answer);
-        const json::Node session = document ? document->root()["session"] : json::Node();
-        if (!session["id"].is_string() || !session["token"].is_string())
-          return opened({false, "the node's answer names no session"});
-        is_own_ = true;
-        adopt(std::string(session["id"].string()), std::string(session["token"].string()));
-        opened({true, std::move(answer)});
-      });
+  // One whose answer was lost is not opened twice.
+  if (open_key_.empty()) open_key_ = mint_id("open-", shared_.random);
+  net::AsyncRequest asked = request("POST", "/v1/sessions", json::write(body));
+  asked.headers.push_back({"Idempotency-Key", open_key_});
+  ask(std::move(asked), [this, opened = std::move(opened)](int status, std::string answer, bool) {
+    if (status != 0) open_key_.clear();
+    if (status < 200 || status >= 300) return opened({false, refusal_text(status, answer)});
+    const auto document = json::parse(answer);
+    const json::Node session = document ? document->root()["session"] : json::Node();
+    if (!session["id"].is_string() || !session["token"].is_string())
+      return opened({false, "the node's answer names no session"});
+    is_own_ = true;
+    adopt(std::string(session["id"].string()), std::string(session["token"].string()));
+    opened({true, std::move(answer)});
+  });
 }
 
 // Whoever names a session is told little about why it is none: it may not be theirs.
@@ -271,9 +276,9 @@ void NodeLink::decide(const std::string& approval_id, const std::string& digest,
       request("POST", "/v1/approvals/" + percent_encoded(approval_id) + "/decide", json::write(body));
   // By the operator, not by the session: whoever has the session's token decides nothing.
   asked.headers = {{"Authorization", "Bearer " + shared_.options.operator_token}};
-  ask(std::move(asked), [this](int status, std::string, bool) {
+  ask(std::move(asked), [this](int status, std::string body, bool) {
     if (status < 200 || status >= 300)
-      shared_.report("a decision was not taken by the node: status " + std::to_string(status));
+      shared_.report("the decision of the client's user was not taken: " + printable(refusal_text(status, body), 500));
     look_at_approvals();
   });
 }

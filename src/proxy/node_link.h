@@ -95,6 +95,7 @@ class NodeLink {
 
   Shared& shared_;
   std::string session_id_, base_;  // base_: /v1/sessions/ID
+  std::string open_key_;           // of the session that is being opened
   std::vector<net::Header> headers_;
   std::string calls_target_, settle_target_;
   bool is_own_ = false, in_a_hurry_ = false;

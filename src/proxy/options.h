@@ -39,8 +39,9 @@ struct Options {
   // Of the session that is opened: POST /v1/sessions.
   std::string pack, role, mode, gate, principal;
   std::vector<std::string> labels;
-  bool user_is_operator = false;  // decisions of the client's user are handed to the node as an operator's
-  std::string operator_token;     // then: what is shown to the node with such a decision
+  // What is shown to the node with a decision of the client's user, where a session's pack says that this user is the operator.
+  // Empty: there is none, and the user decides nothing.
+  std::string operator_token;
 
   std::size_t client_bytes_max = 4u << 20;
   std::size_t server_bytes_max = 64u << 20;

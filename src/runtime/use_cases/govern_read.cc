@@ -41,6 +41,7 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   out.set("changed_at", format_time(session.changed_at));
   const Value state = session::shown(*session.rules, session.state);
   for (const auto& [name, value] : state.members()) out.set(name, value);
+  if (session.rules->plan->client_user_is_operator) out.set("client_user_is_operator", true);
   const contract::Limits& held_to = session.rules->plan->limits;
   Value limits = Value::object();
   if (held_to.max_steps) limits.set("max_steps", *held_to.max_steps);
