@@ -2,6 +2,7 @@
 #include "net/http_server.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
 #include <mutex>
 #include <thread>
@@ -56,9 +57,20 @@ void Worker::finish(std::chrono::milliseconds time) {
 
 namespace {
 
+// What connections refer to. On somebody else's loop they may be let go of after the server.
+struct Inside {
+  Service service;
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::shared_ptr<Listener>> listeners;
+};
+
 class Server final : public HttpServer {
  public:
-  ~Server() override { stop(std::chrono::milliseconds(0)); }
+  ~Server() override {
+    stop(std::chrono::milliseconds(0));
+    // After all that the loop still has of ours.
+    if (host_ != nullptr) boost::asio::post(*host_, [inside = inside_] {});
+  }
 
   Result<void> start(const ServerOptions& options, Handle handle, Refuse refuse, Admit admit) {
     service_.limits = options.limits;
@@ -92,6 +104,7 @@ class Server final : public HttpServer {
 
   void stop(std::chrono::milliseconds grace) override {
     const std::lock_guard lock(stopping_);
+    if (host_ != nullptr) return leave();
     for (const std::thread& thread : threads_) CHECK(thread.get_id() != std::this_thread::get_id());
     if (!threads_.empty()) workers_.front()->mailbox->post([this] { close_listeners(); });
     for (std::size_t i = 0; i < threads_.size(); ++i)
@@ -115,7 +128,9 @@ class Server final : public HttpServer {
       if (!listening) return tl::make_unexpected(listening.error());
       all.push_back(std::move(*listening));
     }
-    for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) workers_.push_back(std::make_unique<Worker>(service_));
+    host_ = options.context;
+    for (unsigned i = 0; i < (host_ != nullptr ? 1 : std::max(options.threads, 1u)); ++i)
+      workers_.push_back(std::make_unique<Worker>(service_, host_));
     const auto add = [this](Listening listening) {
       if (!listening.address.empty()) addresses_.push_back(listening.address);
       listeners_.push_back(std::make_shared<Listener>(*workers_.front(), workers_, std::move(listening)));
@@ -128,17 +143,30 @@ class Server final : public HttpServer {
     }
     if (listeners_.empty()) return failure("starting the server", "there is nothing to listen on");
     for (const auto& listener : listeners_) listener->start();
+    if (host_ != nullptr) return {};
     for (const auto& worker : workers_) threads_.emplace_back([worker = worker.get()] { worker->context.run(); });
     return {};
+  }
+
+  void leave() {
+    close_listeners();
+    for (const auto& worker : workers_) {
+      worker->stopping = true;
+      const std::vector<std::shared_ptr<Connection>> all(worker->connections.begin(), worker->connections.end());
+      for (const auto& connection : all) connection->close();
+      worker->mailbox->close();
+    }
   }
 
   void close_listeners() {
     for (const auto& listener : listeners_) listener->close();
   }
 
-  Service service_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::shared_ptr<Listener>> listeners_;
+  const std::shared_ptr<Inside> inside_ = std::make_shared<Inside>();
+  Service& service_ = inside_->service;
+  std::vector<std::unique_ptr<Worker>>& workers_ = inside_->workers;
+  std::vector<std::shared_ptr<Listener>>& listeners_ = inside_->listeners;
+  boost::asio::io_context* host_ = nullptr;
   std::vector<std::thread> threads_;
   std::vector<std::string> addresses_;
   std::mutex stopping_;

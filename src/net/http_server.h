@@ -5,7 +5,9 @@
 // The handler is called on one of the server's threads and must not block there: it keeps the Exchange and answers later,
 // from any thread. An answer is a whole response, or a stream of server-sent events that goes on until one side ends it.
 //
-// One io_context a thread, no strands: a connection lives on one thread from accept to close.
+// One io_context a thread, no strands: a connection lives on one thread from accept to close. Or none of its own: on the loop of
+// whoever has it (ServerOptions::context), for an owner whose handler would hand every request to that loop anyhow. Two threads
+// that wake each other cost more than a small request does.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +24,10 @@
 
 #include "base/result.h"
 #include "net/header.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace baton::net {
 
@@ -125,6 +131,9 @@ struct ServerOptions {
   bool loopback_origins = false;     // and those of this machine, on any port
   ServerLimits limits;
   unsigned threads = 1;
+  // Everything happens on this loop, which outlives the server; `threads` says nothing then. The server is started, stopped and
+  // destroyed on the loop's thread, and stop() waits for nobody.
+  boost::asio::io_context* context = nullptr;
 };
 
 struct ServerFigures {

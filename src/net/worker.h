@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -77,12 +78,20 @@ class Mailbox {
 
 // All but `mailbox` is for the worker's own thread.
 struct Worker {
-  explicit Worker(Service& service) : service(service) {}
+  // `host`: the loop of somebody else, whose thread is the worker's then; none: a loop of its own.
+  explicit Worker(Service& service, boost::asio::io_context* host = nullptr)
+      : service(service),
+        own(host == nullptr ? std::make_unique<boost::asio::io_context>(1) : nullptr),
+        context(host == nullptr ? *own : *host) {
+    if (own) guard.emplace(context.get_executor());
+  }
 
   Service& service;
-  boost::asio::io_context context{1};
+  std::unique_ptr<boost::asio::io_context> own;
+  boost::asio::io_context& context;
   std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>(context);
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard = make_work_guard(context);
+  // Of a loop of its own: it runs until it is told to end.
+  std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard;
   boost::asio::steady_timer grace{context};
   bool stopping = false;
   // What is being read or written at the moment; connections that wait have no buffer. A TLS record fits.

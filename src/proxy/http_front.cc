@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <map>
@@ -180,7 +181,7 @@ class HttpFront::Core : public std::enable_shared_from_this<Core> {
     int quiet_looks = 0;     // and for how long it is so
   };
 
-  // On the server's threads.
+  // On the server's thread.
   void handle(ExchangePointer exchange);
   void handle_post(ExchangePointer exchange, std::size_t credential);
   void answer_preflight(net::Exchange& exchange) const;
@@ -222,6 +223,7 @@ Result<bool> HttpFront::Core::start() {
   server.origins = options_.origins;
   server.loopback_origins = true;
   server.threads = options_.threads;
+  if (options_.certificate_file.empty()) server.context = &context_;
   server.limits.body_bytes = options_.client_bytes_max;
   server.limits.connections = options_.connections;
   server.limits.streams = options_.connections;
@@ -243,11 +245,11 @@ Result<bool> HttpFront::Core::start() {
   return true;
 }
 
-// --- on the server's threads --------------------------------------------------------------------------------------------------------
+// --- on the server's thread ---------------------------------------------------------------------------------------------------------
 
 template <class Work>
 void HttpFront::Core::on_context(Work work) {
-  asio::post(context_, [weak = weak_from_this(), work = std::move(work)]() mutable {
+  asio::dispatch(context_, [weak = weak_from_this(), work = std::move(work)]() mutable {
     if (const auto self = weak.lock()) work(*self);
   });
 }

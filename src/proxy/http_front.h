@@ -12,8 +12,8 @@
 // Each token has its rate of requests; where none is asked for, each address has (else 429). Bodies have a limit (else 413), and of a
 // stranger's no more is read than a head's worth.
 //
-// Threads: HTTP is spoken, tokens are compared and bodies are parsed on the server's threads; conversations live on the context's,
-// on which all functions here are to be called.
+// Threads: everything happens on the context's, on which all functions here are to be called. With TLS, HTTP is spoken, tokens are
+// compared and bodies are parsed on threads of the server's own: there is more to do then for each byte and each who comes.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -46,7 +46,7 @@ struct HttpFrontOptions {
   double requests_at_once = 2000;            // of one of those, after it was quiet
   std::size_t connections = 2048;
   std::chrono::milliseconds write_time{30'000};  // a client that takes nothing for so long is cut off
-  unsigned threads = 1;
+  unsigned threads = 1;  // with TLS
 };
 
 // What stands in the way of listening so; empty: nothing. Other machines are listened to only with TLS and a token.
