@@ -96,7 +96,7 @@ function accepts(port) {
 }
 
 // Waits until `child` listens on `port`.
-export async function listening(port, child, seconds = 20) {
+export async function listening(port, child, seconds = 90) {
   const deadline = Date.now() + seconds * 1000;
   let status;
   child.exited.then((value) => (status = value));
