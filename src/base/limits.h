@@ -184,6 +184,15 @@ constexpr std::size_t kPackSourceBytesMax = 4u << 20;  // all files of a pack th
 // A value that rules remember and that is longer is kept as a hash: it can be compared, and a state stays small.
 constexpr std::size_t kFactBytesMax = 1024;
 
+// --- hooks of coding agents ------------------------------------------------------------------------------------------
+
+// One event: a call with its arguments and its output, both in the spelling of JSON.
+constexpr std::size_t kHookEventBytesMax = 8u << 20;
+constexpr std::size_t kHookEventDepthMax = kCallArgumentsDepthMax + 8;  // the arguments stand a few levels deep in it
+constexpr std::size_t kHookNameBytesMax = 256;                          // ids and names of clients, servers and tools
+// Why a call is denied: clients cut, or put into a file, what is beyond ten thousand characters.
+constexpr std::size_t kHookReasonCharactersMax = 8'000;
+
 // --- the HTTP API ---------------------------------------------------------------------------------------------------
 // How large a request may be is the configuration's (workspace/config.h); these are about what is in it.
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what a client tells its hook into an Event.
+//
+// Strict, because what is misread here is allowed there: an event that is not one JSON object, a call without a tool or
+// without an input, a name that could be two tools, a command that is no text is an error in words, and whoever asked has the
+// call denied with them (hooks/write.h). What Baton does not know beside that is left alone: clients add members all the time.
+//
+// What a contract sees of a call (Event::arguments):
+//   MCP tools      the input, as it is
+//   shells         what `command` gives for the command (below), and of the input what that does not have: a member of the input
+//                  never replaces one of these. `cwd`: where it would run
+//   file tools     the input with its paths absolute and normalised, `paths` (all of them) and `writes` (those written to)
+//   patches        the input, `paths` and `writes` from its headers; `opaque` when it has none that could be read
+//   others         the input, as it is
+// Event::input is the input as it came, always.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "hooks/event.h"
+
+namespace baton::hooks {
+
+// What a contract is to see of a command line that would run in `cwd` (which may be empty): an object.
+using CommandReader = std::function<json::Value(std::string_view command, std::string_view cwd)>;
+
+struct Reading {
+  CommandReader command;                 // empty: {"command": ..., "opaque": true}
+  std::span<const std::string> servers;  // MCP servers that are configured for the client, where that is known
+};
+
+// `event_name` as the hook was registered for it; may be empty for clients whose events name themselves (all but Copilot CLI).
+// An event that says another name than that is refused.
+tl::expected<Event, std::string> read(Client client, std::string_view event_name, std::string_view bytes,
+                                      const Reading& reading = {});
+
+}  // namespace baton::hooks
