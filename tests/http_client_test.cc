@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <csignal>
+
 #include "base/limits.h"
 #include "http_fixture.h"
 #include "net/process.h"
@@ -252,6 +254,34 @@ TEST(process, reads_a_stat_line_whatever_the_name) {
   const std::vector<std::string> others = {
       "", "42", "42 (sh)", "42 (sh) S", "42 (sh) S x 42", "x (sh)" + rest, "42 sh" + rest};
   for (const std::string& bad : others) EXPECT_FALSE(parse_process_stat(bad)) << bad;
+}
+
+TEST(process, remembers_what_is_above) {
+  AncestryCache cache;
+  const Ancestry first = cache.above(::getpid());
+  EXPECT_EQ(first.processes, ancestry(::getpid()).processes);
+  EXPECT_EQ(cache.above(::getpid()).processes, first.processes);
+  EXPECT_TRUE(cache.above(0).processes.empty());
+  // A child whose parent ends has another one from then on, and is looked at anew.
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t middle = ::fork();
+  if (middle == 0) {
+    const pid_t below = ::fork();
+    if (below != 0 && ::write(told[1], &below, sizeof(below)) != sizeof(below)) ::_exit(1);
+    for (;;) ::pause();
+  }
+  pid_t below = 0;
+  ASSERT_EQ(::read(told[0], &below, sizeof(below)), static_cast<ssize_t>(sizeof(below)));
+  const auto between = process_id(middle);
+  ASSERT_TRUE(between);
+  EXPECT_TRUE(cache.above(below).contains(*between));
+  EXPECT_TRUE(cache.above(below).contains(*between)) << "from memory";
+  ::kill(middle, SIGKILL);
+  ASSERT_EQ(::waitpid(middle, nullptr, 0), middle);
+  EXPECT_TRUE(eventually([&] { return !cache.above(below).contains(*between); }));
+  ::kill(below, SIGKILL);
+  for (const int end : told) ::close(end);
 }
 
 TEST(process, knows_itself_and_its_parents) {

@@ -53,8 +53,7 @@ std::string user_name(std::int64_t uid) {
 }
 
 // What cannot be seen to its end is not known at all.
-std::optional<std::vector<runtime::Access::Process>> processes_above(std::int64_t pid) {
-  const net::Ancestry above = net::ancestry(pid);
+std::optional<std::vector<runtime::Access::Process>> processes_above(const net::Ancestry& above) {
   if (!above.complete) return std::nullopt;
   std::vector<runtime::Access::Process> out;
   for (const net::ProcessId& process : above.processes) out.push_back({process.pid, process.start_ticks});
@@ -294,7 +293,7 @@ Result<void> NodeHost::need_no_agent() const {
   const std::string boot = boot_id();
   std::erase_if(*processes, [&](const runtime::ProcessMark& mark) { return mark.boot_id != boot; });
   if (processes->empty()) return {};
-  const auto above = processes_above(::getpid());
+  const auto above = processes_above(net::ancestry(::getpid()));
   if (!above) return refuse("it cannot be told whether it descends from an agent that is supervised");
   for (const runtime::ProcessMark& mark : *processes)
     for (const runtime::Access::Process& process : *above)
@@ -307,8 +306,10 @@ Result<void> NodeHost::start(const Given& given) {
   Inside& in = *inside_;
   if (auto added = add_witnesses(*in.open.store, *in.open.ledger, in.config.witnesses); !added) return added;
   const std::string boot = boot_id();
-  in.access = std::make_unique<runtime::Access>(*in.cases, in.world.clock, static_cast<std::int64_t>(::geteuid()), boot,
-                                                processes_above, user_name);
+  in.access = std::make_unique<runtime::Access>(
+      *in.cases, in.world.clock, static_cast<std::int64_t>(::geteuid()), boot,
+      [known = std::make_shared<net::AncestryCache>()](std::int64_t pid) { return processes_above(known->above(pid)); },
+      user_name);
   runtime::Node::Options options{.config_folder = in.config_folder, .version = BATON_VERSION};
   options.log = [log = in.log, &clock = in.world.clock](std::string_view text) {
     json::Value line = json::Value::object();

@@ -83,4 +83,22 @@ Ancestry ancestry(std::int64_t pid) {
   return found;
 }
 
+Ancestry AncestryCache::above(std::int64_t pid) {
+  constexpr std::size_t kKnownMax = 256;  // clients of one node that keep their connections are fewer
+  const auto stat = read_stat(pid);
+  if (!stat) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(pid); found != known_.end() && found->second.parent == stat->parent &&
+                                             found->second.ancestry.processes.front() == stat->id)
+      return found->second.ancestry;
+  }
+  Ancestry read = ancestry(pid);
+  if (!read.complete || read.processes.front() != stat->id) return read;
+  const std::lock_guard lock(mutex_);
+  if (known_.size() >= kKnownMax) known_.clear();
+  known_.insert_or_assign(pid, Known{stat->parent, read});
+  return read;
+}
+
 }  // namespace baton::net

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace baton::net {
@@ -33,6 +35,23 @@ struct Ancestry {
   bool contains(const ProcessId& process) const;
 };
 Ancestry ancestry(std::int64_t pid);
+
+// The same for somebody who asks again and again about few processes: each time the process itself is looked at, and what is above
+// it is read only when it is another process, or has another parent. A process further up that has ended meanwhile is still
+// among them; one that was never above it cannot come in between, since orphans are given to one of their ancestors. So whoever was a
+// descendant stays one. May be used by any thread.
+class AncestryCache {
+ public:
+  Ancestry above(std::int64_t pid);
+
+ private:
+  struct Known {
+    std::int64_t parent = 0;
+    Ancestry ancestry;
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::int64_t, Known> known_;  // complete ones
+};
 
 // What a stat line says. Pure; nothing when it is not one. The name in it may hold spaces and parentheses.
 struct ProcessStat {

@@ -210,9 +210,13 @@ Access::Descent Access::descent_of(const Presented& presented) const {
 }
 
 std::string Access::local_name(std::int64_t uid) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = local_names_.find(uid); known != local_names_.end()) return known->second;
+  }
+  std::string name = "local:" + user_name_(uid);
   const std::lock_guard lock(mutex_);
-  if (const auto known = local_names_.find(uid); known != local_names_.end()) return known->second;
-  return local_names_.emplace(uid, "local:" + user_name_(uid)).first->second;
+  return local_names_.emplace(uid, std::move(name)).first->second;
 }
 
 bool Access::needs_store(const Presented& presented) const {

@@ -110,7 +110,7 @@ class Access {
   };
   std::optional<Opener> opener_of(const std::string& session_id);
   Descent descent_of(const Presented& presented) const;
-  std::string local_name(std::int64_t uid) const;
+  std::string local_name(std::int64_t uid) const;  // asked once of each user: there are two that may come
 
   UseCases& cases_;
   Clock& clock_;
