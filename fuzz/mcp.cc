@@ -239,7 +239,7 @@ class World {
     if (callable_.empty()) return;
     m::Callable callable;
     callable.known = which % 5 != 0;
-    for (const char* name : {"a", "b", "s/a", "t/b"})
+    for (const char* name : {"a", "b", "s:a", "t:b"})
       if (which & 8) callable.kept.emplace(name);
     conversation_.callable(now_, callable_.front(), std::move(callable), actions_);
     callable_.pop_front();

@@ -82,7 +82,17 @@ bool PhaseSet::empty() const {
 
 // --- names --------------------------------------------------------------------------------------------------------------------
 
+std::string name_in_pack(std::string_view call_name) {
+  std::string out(call_name);
+  if (const std::size_t at = out.find('/'); at != std::string::npos) out[at] = ':';
+  return out;
+}
+
 std::optional<ToolId> Plan::find_tool(std::string_view name) const {
+  if (const std::size_t at = name.find('/'); at != std::string_view::npos) {
+    const std::string in_pack = name_in_pack(name);
+    return in_pack.find('/') == std::string::npos ? find_tool(in_pack) : std::nullopt;
+  }
   const auto found =
       std::ranges::lower_bound(tools, name, {}, [](const Tool& tool) -> std::string_view { return tool.name; });
   if (found == tools.end() || found->name != name) return std::nullopt;

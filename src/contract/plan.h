@@ -330,6 +330,10 @@ struct Suppression {
   std::size_t line = 0, column = 0;  // where it stands in session.yaml
 };
 
+// What a contract is called that is for the tool of one MCP server alone: calls name such a tool `server/tool`, and a contract, which has
+// the name of its file, `server:tool`. Any other name is what it is.
+std::string name_in_pack(std::string_view call_name);
+
 struct Plan {
   std::string agent = {};
   std::vector<Tool> tools = {};  // by ToolId
@@ -353,7 +357,7 @@ struct Plan {
   std::vector<std::string> environment = {};  // variables that equals_env names, sorted
   std::string hash = {};                      // sha256:<64 hexadecimal digits>
 
-  std::optional<ToolId> find_tool(std::string_view name) const;
+  std::optional<ToolId> find_tool(std::string_view name) const;  // as a pack, or a call, has it
   std::optional<PhaseId> find_phase(std::string_view name) const;
   std::optional<SlotId> find_slot(std::string_view name) const;
   // May a session go from `from` to `to` by a call that advances there?

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "contract/plan.h"
 #include "diagnostics/diagnostic.h"
 #include "json/canonical.h"
 #include "mcp/core.h"
@@ -514,7 +515,7 @@ void Conversation::Core::call_callable(Call& call, const Callable& callable) {
   if (call.state != State::Rechecked) return;
   bool may = callable.known && (callable.refused.empty() || is_of_counting(callable.refused));
   for (const auto& [tool, reason] : callable.removed)
-    if (tool == call.node_name && !is_of_counting(reason)) may = false;
+    if (tool == contract::name_in_pack(call.node_name) && !is_of_counting(reason)) may = false;
   if (may && !cannot_reach(call.server)) return forward(call, true);
   settle(call, call.last, true);
 }

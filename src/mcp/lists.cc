@@ -2,6 +2,7 @@
 // The beginning of a conversation, and the lists: of tools, narrowed; and of everything else where there are several servers.
 #include <algorithm>
 
+#include "contract/plan.h"
 #include "json/value.h"
 #include "mcp/core.h"
 
@@ -287,7 +288,9 @@ void Conversation::Core::tools_list_answered(Ticket ticket, std::size_t server, 
 // A contract names a tool bare where that is clear, else with its server.
 std::string Conversation::Core::name_for_node(std::size_t server, std::string_view tool) const {
   std::string qualified = catalogue.node_name(server, tool);
-  if (servers.size() == 1 || contract_names.contains(qualified) || !contract_names.contains(tool)) return qualified;
+  if (servers.size() == 1 || contract_names.contains(contract::name_in_pack(qualified)) ||
+      !contract_names.contains(tool))
+    return qualified;
   const auto known = known_tools.find(tool);
   return known == known_tools.end() || known->second.size() == 1 ? std::string(tool) : qualified;
 }
@@ -296,7 +299,8 @@ std::set<std::string, std::less<>> Conversation::Core::known_among(const Callabl
   std::set<std::string, std::less<>> out;
   for (const auto& [tool, owners] : known_tools)
     for (const std::size_t server : owners)
-      if (std::string name = name_for_node(server, tool); callable.kept.contains(name)) out.insert(std::move(name));
+      if (std::string name = name_for_node(server, tool); callable.kept.contains(contract::name_in_pack(name)))
+        out.insert(std::move(name));
   return out;
 }
 
@@ -313,7 +317,8 @@ void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std
   for (const ToolsPage& page : pages) {
     is_last = page.is_last;
     for (const ToolsPage::Entry& entry : page.entries) {
-      const bool is_callable = callable.known && callable.kept.contains(name_for_node(entry.server, entry.tool));
+      const bool is_callable =
+          callable.known && callable.kept.contains(contract::name_in_pack(name_for_node(entry.server, entry.tool)));
       if (governed.enforces && (!is_callable || !catalogue.changed(entry.server, entry.tool).empty())) continue;
       add(entry.text, catalogue.client_name(entry.server, entry.tool));
     }
