@@ -2,8 +2,9 @@
 // `baton-hook CLIENT [EVENT] [--store DIR | --socket PATH] [--role ROLE] [--proxied SERVER,...] [--deadline-ms N]`
 //
 // Started by a coding agent for every event of its hooks, with the event as JSON on standard input. It has no rules: the node is asked
-// (POST /v1/hooks/CLIENT), and what the node says is printed. Whatever goes wrong, before a tool it refuses (hook/failing.h): a
-// deadline of its own, well below the one it is registered with, because clients let the tool run when that is over.
+// (POST /v1/hooks/CLIENT), and what the node says is printed. Whatever goes wrong, before a tool it refuses, in the way that the
+// client keeps to (hooks/write.h). It has a deadline of its own, well below the one it is registered with, because clients let the
+// tool run when that is over.
 //
 // Reference: docs/reference/hooks.md
 #include <fcntl.h>
@@ -25,13 +26,14 @@
 #include <vector>
 
 #include "hook/asking.h"
-#include "hook/failing.h"
+#include "hooks/write.h"
 
 extern char** environ;
 
 namespace {
 
 namespace hook = baton::hook;
+namespace hooks = baton::hooks;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -46,8 +48,35 @@ struct Arguments {
   long deadline_ms = kDeadlineMs;
 };
 
+// What is said when there is nothing from the node. Of a client that nobody knows: what most of them keep to.
+hooks::Written failing(const Arguments& arguments, std::string_view reason) {
+  const std::string why = "Denied by Baton: " + std::string(reason) + "; nothing goes ahead while it cannot be decided";
+  if (const auto client = hooks::client_named(arguments.client))
+    return hooks::write_failure(*client, arguments.event, why);
+  return {{}, why + "\n", 2};
+}
+
+// The event's name in the client's JSON, where the command line does not give it. Only for the words of a refusal: the node reads the
+// event itself. Empty: there is none, or more than one that differ.
+std::string event_in(std::string_view input) {
+  constexpr std::string_view kName = "\"hook_event_name\"";
+  std::string found;
+  for (std::size_t at = input.find(kName); at != std::string_view::npos; at = input.find(kName, at + 1)) {
+    std::size_t begin = input.find_first_not_of(" \t\r\n", at + kName.size());
+    if (begin == std::string_view::npos || input[begin] != ':') continue;
+    begin = input.find_first_not_of(" \t\r\n", begin + 1);
+    if (begin == std::string_view::npos || input[begin] != '"') return {};
+    const std::size_t end = input.find('"', begin + 1);
+    if (end == std::string_view::npos) return {};
+    const std::string_view one = input.substr(begin + 1, end - begin - 1);
+    if (!found.empty() && found != one) return {};
+    found = one;
+  }
+  return found;
+}
+
 // For the signal's handler: made before it can come.
-hook::Said last_word;
+hooks::Written last_word;
 
 void put(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -66,7 +95,7 @@ extern "C" void time_is_over(int) {
   ::_exit(last_word.exit);
 }
 
-[[noreturn]] void say(const hook::Said& said) {
+[[noreturn]] void say(const hooks::Written& said) {
   put(STDERR_FILENO, said.err);
   put(STDOUT_FILENO, said.out);
   ::_exit(said.exit);
@@ -143,7 +172,7 @@ void append_query(std::string& target, char mark, std::string_view name, std::st
 }
 
 // What the node answers: `EXIT OUT_BYTES ERR_BYTES`, a line feed, and that many bytes of each.
-bool read_answer(const std::string& body, hook::Said& said) {
+bool read_answer(const std::string& body, hooks::Written& said) {
   const std::size_t end = body.find('\n');
   if (end == std::string::npos) return false;
   unsigned exit = 0;
@@ -200,7 +229,7 @@ bool read_arguments(int argc, char** argv, Arguments& out) {
 }
 
 void arm_last_resort(const Arguments& arguments) {
-  last_word = hook::failing(arguments.client, arguments.event, "the node did not answer in time");
+  last_word = failing(arguments, "the node did not answer in time");
   struct sigaction action = {};
   action.sa_handler = time_is_over;
   ::sigaction(SIGALRM, &action, nullptr);
@@ -216,7 +245,7 @@ int main(int argc, char** argv) {
   Arguments arguments;
   const bool understood = read_arguments(argc, argv, arguments);
   const auto deadline = steady_clock::now() + milliseconds(arguments.deadline_ms);
-  const auto fail = [&](std::string_view reason) { say(hook::failing(arguments.client, arguments.event, reason)); };
+  const auto fail = [&](std::string_view reason) { say(failing(arguments, reason)); };
   arm_last_resort(arguments);
   if (!understood)
     fail(
@@ -226,7 +255,7 @@ int main(int argc, char** argv) {
   hook::Asked asked;
   const bool is_whole = hook::read_all(STDIN_FILENO, asked.body, kInputBytesMax, deadline);
   if (arguments.event.empty()) {
-    arguments.event = hook::event_in(asked.body);
+    arguments.event = event_in(asked.body);
     arm_last_resort(arguments);
   }
   if (!is_whole) fail("the event on standard input did not come, or is too long");
@@ -252,7 +281,7 @@ int main(int argc, char** argv) {
   }
   if (heard.kind != hook::Heard::Kind::Answered) fail(heard.problem);
   if (heard.status != 200) fail("the node answered with status " + std::to_string(heard.status));
-  hook::Said said;
+  hooks::Written said;
   if (!read_answer(heard.body, said)) fail("the node's answer is none");
   say(said);
 }

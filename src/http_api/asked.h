@@ -14,6 +14,7 @@
 #include "http_api/api.h"
 #include "http_api/events.h"
 #include "http_api/figures.h"
+#include "http_api/hook_memory.h"
 #include "http_api/log_budget.h"
 #include "http_api/members.h"
 #include "http_api/reading_pool.h"
@@ -37,6 +38,7 @@ struct Workings {
   const std::shared_ptr<EventHub> events;
   std::atomic<std::size_t> being_answered{0};
   LogBudget log_budget;
+  HookMemory hooks;
   const std::int64_t started_ns;  // monotonic
   const Time started_at;
 };

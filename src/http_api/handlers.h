@@ -49,6 +49,9 @@ void list_approvals(const AskedPtr& asked);
 void show_approval(const AskedPtr& asked);
 void decide_approval(const AskedPtr& asked);
 
+// hook_handlers.cc
+void take_hook(const AskedPtr& asked);
+
 // workflow_handlers.cc
 void start_workflow(const AskedPtr& asked);
 void list_workflows(const AskedPtr& asked);

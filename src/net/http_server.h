@@ -36,8 +36,9 @@ struct Peer {
   bool local = false;     // came by the unix socket: the ids below are the kernel's word (SO_PEERCRED)
   std::int64_t pid = 0;   // local only
   std::int64_t uid = -1;  // local only
-  std::uint64_t started = 0;  // local only: when that process began (net/process.h), as of the accept; 0: it was gone already
-  std::string address;    // TCP only: "127.0.0.1:41234"
+  std::uint64_t started =
+      0;                // local only: when that process began (net/process.h), as of the accept; 0: it was gone already
+  std::string address;  // TCP only: "127.0.0.1:41234"
   bool tls = false;
 };
 

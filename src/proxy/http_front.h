@@ -46,7 +46,7 @@ struct HttpFrontOptions {
   double requests_at_once = 2000;            // of one of those, after it was quiet
   std::size_t connections = 2048;
   std::chrono::milliseconds write_time{30'000};  // a client that takes nothing for so long is cut off
-  unsigned threads = 1;  // with TLS
+  unsigned threads = 1;                          // with TLS
 };
 
 // What stands in the way of listening so; empty: nothing. Other machines are listened to only with TLS and a token.

@@ -92,7 +92,7 @@ struct OfferRequest {
   std::string to = {};                            // a role
   json::Value artifacts = json::Value::object();  // {name: value}; a string is text, null is none
   std::int64_t expires_seconds = 0;               // 0: it does not
-  std::vector<std::string> resources = {};        // aliases: what the session owns of these becomes the child's at the claim
+  std::vector<std::string> resources = {};  // aliases: what the session owns of these becomes the child's at the claim
 };
 struct ClaimHandoff {
   std::string handoff_id = {};
@@ -267,6 +267,9 @@ class UseCases {
   // --- reading: from the last commit ------------------------------------------------------------------------------------------
   Result<json::Value> list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit);
   Result<std::optional<json::Value>> show(std::string_view work_id);
+  // What the session's pack calls the tool `server/tool` of an MCP server: itself where there is a contract for it, the bare `tool`
+  // where there is one for that; else itself.
+  std::string tool_in_pack(const std::string& session_id, const std::string& name);
   Result<std::optional<json::Value>> show_session(std::string_view session_id);
   Result<json::Value> list_context(const Caller& caller);
   Result<std::optional<json::Value>> show_context(const Caller& caller, std::string_view section);

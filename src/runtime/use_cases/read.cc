@@ -110,6 +110,17 @@ Result<std::optional<Value>> UseCases::show(std::string_view work_id) {
   return std::optional(shown(**item));
 }
 
+std::string UseCases::tool_in_pack(const std::string& session_id, const std::string& name) {
+  const auto reader = inside_->store.reader();
+  if (!reader || !work::is_work_id(session_id)) return name;
+  const auto row = (*reader)->get(tables::kSessionStates, {session_id});
+  if (!row || !*row) return name;
+  const auto rules = rules_in(**reader, pack_in(**row));
+  if (!rules || *rules == nullptr || (*rules)->plan->find_tool(name)) return name;
+  std::string bare = name.substr(name.find('/') + 1);
+  return (*rules)->plan->find_tool(bare) ? bare : name;
+}
+
 Result<std::optional<Value>> UseCases::show_session(std::string_view session_id) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
