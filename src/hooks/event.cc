@@ -55,7 +55,7 @@ constexpr EventName kEvents[] = {
     {Client::Copilot, "agentStop", Kind::Stop},
     {Client::Copilot, "userPromptSubmitted", Kind::Prompt},
 
-    // Of Baton's own plugin (hooks/opencode-plugin.js), named after what OpenCode has there.
+    // Of Baton's own plugin (hooks/opencode_plugin.js), named after what OpenCode has there.
     {Client::OpenCode, "tool.execute.before", Kind::BeforeTool},
     {Client::OpenCode, "tool.execute.after", Kind::AfterTool},
     {Client::OpenCode, "tool.execute.failed", Kind::ToolFailed},
