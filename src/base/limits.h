@@ -36,6 +36,15 @@ constexpr std::size_t kYamlRadixDigitsMax = 64;
 constexpr std::size_t kDiagnosticsMax = 256;
 constexpr std::size_t kContractFindingsMax = 2'000;  // of a whole pack
 
+// --- command lines of shells ---------------------------------------------------------------------------------------
+
+// A longer one is opaque, as is one that nests deeper or holds more commands: nobody could judge it, and reading costs time before
+// every call.
+constexpr std::size_t kShellCommandBytesMax = 64u << 10;
+constexpr std::size_t kShellDepthMax = 32;
+constexpr std::size_t kShellCommandsMax = 1'000;
+constexpr std::size_t kShellFoldersMax = 8;  // in which a command may be run, as `cd` allows several
+
 // --- agent-exit -----------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kExitSignalBytesMax = 65'536;  // stated by the format; also the largest candidate a scan keeps

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shell/arguments.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "shell/effects.h"
+#include "shell/launchers.h"
+
+namespace baton::shell {
+
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kUnknownLine = "%?";  // no word is written so: a percent sign of its own is %25
+
+bool is_text(std::string_view bytes) { return find_invalid_utf8(bytes) == bytes.size(); }
+
+Value word_value(const Word& word) {
+  return word.is_literal() && is_text(word.text) ? Value(word.text) : Value(nullptr);
+}
+
+Value list_of(const std::vector<std::string>& items) {
+  Value out = Value::array();
+  for (const std::string& item : items) out.push(is_text(item) ? Value(item) : Value(as_line(item)));
+  return out;
+}
+
+std::string lines_of(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items) out.append(as_line(item)).push_back('\n');
+  return out;
+}
+
+std::string line_of(const Command& command) {
+  std::string out;
+  for (const Word& word : command.words)
+    out.append(out.empty() ? "" : " ").append(word.is_literal() ? as_line(word.text) : std::string(kUnknownLine));
+  return out;
+}
+
+Value command_value(const Command& command) {
+  Value out = Value::object();
+  out.set("program", command.words.empty() ? Value(nullptr) : word_value(command.words.front()));
+  Value arguments = Value::array();
+  for (std::size_t at = 1; at < command.words.size(); ++at) arguments.push(word_value(command.words[at]));
+  out.set("arguments", std::move(arguments));
+  Value assignments = Value::object();
+  for (const Assignment& one : command.assignments) assignments.set(one.name, word_value(one.value));
+  out.set("assignments", std::move(assignments));
+  Value redirections = Value::array();
+  for (const Redirection& one : command.redirections) {
+    Value shown = Value::object();
+    shown.set("operator", one.operation);
+    shown.set("target", word_value(one.target));
+    if (one.fd >= 0) shown.set("fd", one.fd);
+    redirections.push(std::move(shown));
+  }
+  out.set("redirections", std::move(redirections));
+  out.set("pipeline", command.pipeline);
+  if (!command.via.empty()) out.set("via", is_text(command.via) ? Value(command.via) : Value(nullptr));
+  return out;
+}
+
+// `git`, `git push`, `git push --force`, `git push -f`; `git push ?` when a word may be an option that is not known.
+void add_uses(const Command& command, std::set<std::string>& out) {
+  if (command.words.empty() || !command.words.front().is_literal()) return;
+  std::string name = as_line(base_name(command.words.front().text));
+  out.insert(name);
+  bool wants_subcommand = has_subcommands(name), options = true;
+  std::set<std::string> flags;
+  for (std::size_t at = 1; at < command.words.size(); ++at) {
+    const Word& word = command.words[at];
+    if (options && !word.is_literal() && (word.may_be_option() || wants_subcommand)) {
+      flags.insert("?");
+    } else if (options && word.is("--")) {
+      options = false;
+    } else if (options && word.text.size() > 1 && word.text.front() == '-') {
+      const std::string_view text = word.text;
+      flags.insert(as_line(text.substr(0, text.find('='))));
+      if (text[1] != '-')
+        for (const char letter : text.substr(1, text.find('=') == text.npos ? text.npos : text.find('=') - 1))
+          if (is_alphanumeric(letter)) flags.insert({'-', letter});
+      // Before the subcommand some options have a value, which is not the subcommand.
+      if (wants_subcommand && name == "git" &&
+          (word.is("-C") || word.is("-c") || word.is("--git-dir") || word.is("--work-tree")))
+        ++at;
+    } else if (wants_subcommand) {
+      wants_subcommand = false;
+      for (const std::string& flag : flags) out.insert(name + " " + flag);
+      name += " " + as_line(word.text);
+      out.insert(name);
+    }
+  }
+  for (const std::string& flag : flags) out.insert(name + " " + flag);
+}
+
+}  // namespace
+
+std::string as_line(std::string_view item) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  if (item.empty()) return "%0";
+  std::string out;
+  const auto escape = [&](char byte) {
+    const auto value = static_cast<unsigned char>(byte);
+    out.append({'%', kDigits[value >> 4], kDigits[value & 15]});
+  };
+  std::size_t valid_end = find_invalid_utf8(item);
+  for (std::size_t at = 0; at < item.size();) {
+    const auto byte = static_cast<unsigned char>(item[at]);
+    if (byte <= ' ' || byte == 0x7f || byte == '%' || at >= valid_end) {
+      escape(item[at]);
+      ++at;
+      if (at > valid_end) valid_end = at + find_invalid_utf8(item.substr(at));
+      continue;
+    }
+    std::size_t end = at;
+    const char32_t character = next_character(item, end);
+    const bool is_unusual = is_blank(character) || is_control(character);
+    for (; at < end; ++at) is_unusual ? escape(item[at]) : out.push_back(item[at]);
+  }
+  return out;
+}
+
+json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
+  const Effects effects = effects_of(parsed, cwd);
+  std::set<Opaque> because(parsed.because.begin(), parsed.because.end());
+  if (effects.has_unknown_write) because.insert(Opaque::UnknownPath);
+
+  Value out = Value::object();
+  out.set("command", is_text(parsed.command) ? Value(parsed.command) : Value(as_line(parsed.command)));
+  out.set("opaque", !because.empty());
+  Value reasons = Value::array();
+  for (const Opaque reason : because) reasons.push(name_of(reason));
+  out.set("opaque_because", std::move(reasons));
+
+  const std::vector<std::string> programs = programs_of(parsed);
+  std::vector<std::string> lines;
+  std::set<std::string> uses;
+  Value commands = Value::array();
+  std::size_t running = 0;
+  for (const Command& command : parsed.commands) {
+    commands.push(command_value(command));
+    add_uses(command, uses);
+    if (!command.words.empty()) ++running, lines.push_back(line_of(command));
+  }
+  if (running == 1 && programs.size() == 1 && because.empty()) out.set("program", programs.front());
+  out.set("programs", list_of(programs));
+  out.set("program_count", programs.size());
+  out.set("commands", std::move(commands));
+  out.set("command_count", running);
+  out.set("substitutions", parsed.substitutions);
+  Value used = Value::object();
+  for (const std::string& use : uses) used.members().emplace_back(use, true);
+  out.set("uses", std::move(used));
+
+  out.set("paths", list_of(effects.paths));
+  out.set("paths_known", effects.paths_known);
+  out.set("writes", list_of(effects.writes));
+  out.set("writes_known", effects.writes_known);
+  const std::string folder = normalised("", cwd);
+  out.set("writes_outside_cwd",
+          effects.has_unknown_write || std::ranges::any_of(effects.writes, [&](const std::string& path) {
+            return folder.empty() || !is_within(path, folder);
+          }));
+
+  Value texts = Value::object();
+  texts.set("programs", lines_of(programs));
+  std::string command_lines;
+  for (const std::string& line : lines) command_lines.append(line).push_back('\n');
+  texts.set("commands", std::move(command_lines));
+  texts.set("paths", lines_of(effects.paths));
+  texts.set("writes", lines_of(effects.writes));
+  out.set("lines", std::move(texts));
+  return out;
+}
+
+}  // namespace baton::shell

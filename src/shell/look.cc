@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// From one command to those behind it: launchers looked through, builtins and tools that run text.
+#include <algorithm>
+#include <array>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "shell/launchers.h"
+#include "shell/reader.h"
+
+namespace baton::shell {
+
+namespace {
+
+class Look {
+ public:
+  Look(Parsed& out, const Command& command, std::size_t depth, bool posix)
+      : out_(out), command_(command), words_(command.words), depth_(depth), posix_(posix) {}
+
+  void at(std::string_view name);
+
+ private:
+  std::size_t size() const { return words_.size(); }
+  void note(Opaque reason) { out_.note(reason); }
+  void inner(std::vector<Word> words, bool in_other_folder = false);
+  void rest(std::size_t from) {
+    inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()});
+  }
+  void text(const Word& word, bool posix, bool repeats);
+
+  void launch(const Launcher& launcher);
+  void xargs(std::size_t program);
+  void find();
+  void shell(std::string_view name);
+  void evaluated(std::string_view name);
+  void declared();
+  void named_variables();
+  void set_options();
+  void sed();
+  void awk();
+  bool may_have_more_options(std::size_t from) const;
+
+  Parsed& out_;
+  const Command& command_;
+  const std::vector<Word>& words_;
+  std::size_t depth_;
+  bool posix_;
+};
+
+void Look::inner(std::vector<Word> words, bool in_other_folder) {
+  if (words.empty()) return;
+  Command command;
+  command.words = std::move(words);
+  command.pipeline = command_.pipeline;
+  command.list = command_.list;
+  command.after = command_.after;
+  command.repeats = command_.repeats;
+  command.in_other_folder = command_.in_other_folder || in_other_folder;
+  command.via = base_name(command_.words.front().text);
+  add_command(out_, std::move(command), depth_ + 1, posix_);
+}
+
+void Look::text(const Word& word, bool posix, bool repeats) {
+  if (!word.is_literal()) return note(Opaque::EvaluatedText);
+  Reading reading;
+  reading.depth = depth_ + 1;
+  reading.posix = posix;
+  reading.repeats = command_.repeats || repeats;
+  reading.in_other_folder = command_.in_other_folder;
+  reading.via = base_name(command_.words.front().text);
+  read_commands(out_, word.text, reading);
+}
+
+void Look::launch(const Launcher& launcher) {
+  if (launcher.name == "command" && size() > 1 && (words_[1].is("-v") || words_[1].is("-V"))) return;  // only asks
+  const auto program = first_operand(words_, launcher);
+  if (!program) return note(Opaque::Launcher);
+  if (launcher.name == "xargs") return xargs(*program);
+  rest(*program);
+}
+
+// What it reads becomes words at the end, or wherever the replacement stands: of a text for a shell, too.
+void Look::xargs(std::size_t program) {
+  std::string replaced;
+  for (std::size_t at = 1; at < program; ++at) {
+    const std::string& option = words_[at].text;
+    if (option.size() < 2 || option.front() != '-' || option[1] == '-') continue;
+    const std::size_t letter = option.find_first_of("InPLdEsa");
+    if (letter == std::string::npos) continue;
+    const bool is_replacement = option[letter] == 'I', is_next = letter + 1 == option.size();
+    if (is_next) ++at;
+    if (!is_replacement) continue;
+    if (at >= program || !words_[at].is_literal()) return note(Opaque::Launcher);
+    replaced = is_next ? words_[at].text : option.substr(letter + 1);
+  }
+  std::vector<Word> words(words_.begin() + static_cast<std::ptrdiff_t>(std::min(program, size())), words_.end());
+  if (words.empty()) words.push_back({"echo"});
+  if (replaced.empty()) {
+    words.push_back({{}, Word::Kind::Unknown, true});
+  } else {
+    for (Word& word : words)
+      if (const std::size_t at = word.text.find(replaced); at != std::string::npos || !word.is_literal())
+        word = {word.text.substr(0, at), Word::Kind::Unknown, word.splits};
+  }
+  inner(std::move(words));
+}
+
+void Look::find() {
+  std::size_t at = 1;
+  std::vector<Word> starts;
+  const auto is_expression = [](const Word& word) {
+    return word.text.starts_with('-') || word.is("(") || word.is(")") || word.is("!") || word.is(",");
+  };
+  for (; at < size() && !(words_[at].is_literal() && is_expression(words_[at])); ++at) starts.push_back(words_[at]);
+  // A file that it finds begins with where it was told to look.
+  Word found{{}, Word::Kind::Unknown};
+  if (starts.empty()) found = {"./", Word::Kind::Pattern};
+  else if (starts.size() == 1 && starts.front().is_literal()) found = {starts.front().text + "/", Word::Kind::Pattern};
+  for (at = 1; at < size(); ++at) {
+    if (!words_[at].is_literal()) {
+      if (words_[at].may_be_option()) note(Opaque::Launcher);
+      continue;
+    }
+    const std::string_view action = words_[at].text;
+    if (action != "-exec" && action != "-execdir" && action != "-ok" && action != "-okdir") continue;
+    std::vector<Word> words;
+    for (++at; at < size() && !words_[at].is(";"); ++at) {
+      if (words_[at].is("+") && words_[at - 1].is("{}")) break;
+      if (words_[at].splits) note(Opaque::Launcher);
+      words.push_back(words_[at]);
+      if (words.back().is("{}")) words.back() = found;
+      else if (words.back().text.find("{}") != std::string::npos) words.back() = {{}, Word::Kind::Unknown};
+    }
+    if (at >= size()) note(Opaque::Launcher);
+    inner(std::move(words), action.ends_with("dir"));
+  }
+}
+
+void Look::shell(std::string_view name) {
+  bool reads_text = false;
+  std::size_t at = 1;
+  for (; at < size(); ++at) {
+    if (!words_[at].is_literal()) return note(reads_text ? Opaque::EvaluatedText : Opaque::Launcher);
+    const std::string_view option = words_[at].text;
+    if (option == "--") {
+      ++at;
+      break;
+    }
+    if (option.size() < 2 || option.front() != '-') break;
+    if (option == "--login" || option == "--norc" || option == "--noprofile" || option == "--posix") continue;
+    if (size() == 2 && (option == "--version" || option == "--help")) return;
+    bool has_value = false;
+    for (const char letter : option.substr(1)) {
+      if (letter == 'c') reads_text = true;
+      else if (letter == 'o') has_value = true;
+      else if (std::string_view("aefhilmnpuvxBC").find(letter) == std::string_view::npos) return note(Opaque::Launcher);
+    }
+    if (!has_value) continue;
+    ++at;
+    static constexpr std::array kOptions = {"pipefail", "errexit", "nounset", "xtrace", "noglob", "verbose"};
+    if (at >= size() || std::ranges::none_of(kOptions, [&](const char* one) { return words_[at].is(one); }))
+      return note(Opaque::Launcher);
+  }
+  if (at >= size()) return note(Opaque::StandardInput);
+  const bool posix = name != "bash" && name != "rbash" && name != "zsh" && name != "rzsh";
+  if (reads_text) return text(words_[at], posix, false);
+  if (words_[at].is("-") || words_[at].text.starts_with("/dev/") || words_[at].text.starts_with("/proc/"))
+    note(Opaque::StandardInput);
+  rest(at);  // a script
+}
+
+// eval and its kind: opaque, but what can be seen is shown.
+void Look::evaluated(std::string_view name) {
+  note(name == "eval" || name == "source" || name == "." || name == "alias" ? Opaque::EvaluatedText : Opaque::Launcher);
+  if (name == "source" || name == ".") return rest(1);
+  if (name != "eval") return;
+  Word all;
+  for (std::size_t at = 1; at < size(); ++at) {
+    if (!words_[at].is_literal()) return;
+    all.text.append(at > 1 ? " " : "").append(words_[at].text);
+  }
+  text(all, posix_, false);
+}
+
+// export, readonly, local
+void Look::declared() {
+  for (std::size_t at = 1; at < size(); ++at) {
+    const Word& word = words_[at];
+    if (word.is_literal() && word.text.starts_with('-')) {
+      if (word.text.find_first_not_of("xrgp", 1) != std::string::npos) note(Opaque::Variable);
+      continue;
+    }
+    const std::size_t sign = word.text.find('=');
+    const std::string_view name = std::string_view(word.text).substr(0, sign);
+    // Where a word that expands may become several, as in dash, any name may be among them.
+    if (!word.is_literal() && (sign == std::string::npos || (word.splits && posix_))) note(Opaque::Variable);
+    if (!is_name(name.ends_with('+') ? name.substr(0, name.size() - 1) : name)) note(Opaque::Variable);
+    Word value = word;
+    value.text.erase(0, sign == std::string::npos ? value.text.size() : sign + 1);
+    if (sign != std::string::npos &&
+        steers_execution(name.ends_with('+') ? name.substr(0, name.size() - 1) : name, &value))
+      note(Opaque::Variable);
+  }
+}
+
+// read, unset, getopts and their kind, whose words are names of variables: a subscript of one is calculated.
+void Look::named_variables() {
+  for (std::size_t at = 1; at < size(); ++at) {
+    const Word& word = words_[at];
+    if (!word.is_literal() || steers_execution(word.text) || word.text.find('[') != std::string::npos)
+      note(Opaque::Variable);
+  }
+}
+
+void Look::set_options() {
+  for (std::size_t at = 1; at < size(); ++at) {
+    if (words_[at].is("--")) return;
+    if (!words_[at].is_literal() || words_[at].text.size() < 2) return note(Opaque::Syntax);
+    const std::string& option = words_[at].text;
+    if (option.front() != '-' && option.front() != '+') return;
+    if (option.find_first_not_of("euxfvo", 1) != std::string::npos) return note(Opaque::Syntax);
+    if (!option.ends_with('o')) continue;
+    ++at;
+    if (at >= size()) return;
+    if (!words_[at].is("pipefail") && !words_[at].is("errexit") && !words_[at].is("nounset") &&
+        !words_[at].is("xtrace"))
+      return note(Opaque::Syntax);
+  }
+}
+
+bool Look::may_have_more_options(std::size_t from) const {
+  return std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end(),
+                     [](const Word& word) { return !word.is_literal() && word.may_be_option(); });
+}
+
+void Look::sed() {
+  if (may_have_more_options(1)) return note(Opaque::Launcher);
+  std::vector<const Word*> scripts;
+  const Word* first = nullptr;
+  bool options = true, given = false;
+  for (std::size_t at = 1; at < size(); ++at) {
+    const Word& word = words_[at];
+    const std::string_view text = word.text;
+    if (options && word.is("--")) {
+      options = false;
+    } else if (options && word.is_literal() && (text == "-e" || text == "-ne" || text == "-Ee" || text == "-re")) {
+      given = true;
+      if (++at < size()) scripts.push_back(&words_[at]);
+    } else if (options && word.is_literal() && text.starts_with("-i")) {
+      // a suffix, if anything
+    } else if (options && word.is_literal() && text.size() > 1 && text.front() == '-') {
+      static constexpr std::array kLong = {"--quiet", "--silent",    "--regexp-extended", "--in-place",
+                                           "--posix", "--null-data", "--version",         "--help"};
+      if (text.starts_with("--") ? std::ranges::none_of(kLong, [&](const char* one) { return text == one; })
+                                 : text.find_first_not_of("nErsuzi", 1) != text.npos)
+        return note(Opaque::Launcher);
+    } else if (first == nullptr) {
+      first = &word;
+    }
+  }
+  if (!given && first != nullptr) scripts.push_back(first);
+  for (const Word* script : scripts)
+    if (!script->is_literal() || !is_plain_sed(script->text)) note(Opaque::Launcher);
+}
+
+void Look::awk() {
+  std::size_t at = 1;
+  for (; at < size(); ++at) {
+    if (!words_[at].is_literal()) return note(Opaque::Launcher);
+    const std::string_view text = words_[at].text;
+    if (text == "--") {
+      ++at;
+      break;
+    }
+    if (text.size() < 2 || text.front() != '-') break;
+    if (text == "-F" || text == "-v") {
+      ++at;
+      if (at < size() && words_[at].splits) return note(Opaque::Launcher);
+    } else if (!text.starts_with("-F") && !text.starts_with("-v") && text != "--version") {
+      return note(Opaque::Launcher);
+    }
+  }
+  if (at < size() && (!words_[at].is_literal() || runs_from_awk(words_[at].text))) note(Opaque::Launcher);
+}
+
+void Look::at(std::string_view name) {
+  if (const Launcher* launcher = launcher_called(name)) return launch(*launcher);
+  if (runs_text(name)) return evaluated(name);
+  if (is_shell(name)) return shell(name);
+  if (name == "find" || name == "gfind") return find();
+  if (name == "sed" || name == "gsed") return sed();
+  if (name == "awk" || name == "gawk" || name == "mawk" || name == "nawk") return awk();
+  if (name == "git") {
+    if (is_opaque_git(command_)) note(Opaque::Launcher);
+    return;
+  }
+  if (name == "trap") {
+    std::size_t from = size() > 1 && words_[1].is("--") ? 2 : 1;
+    if (size() > from && !words_[from].is("-") && !words_[from].is("-p") && !words_[from].is("-l"))
+      text(words_[from], posix_, true);
+    return;
+  }
+  if (name == "export" || name == "readonly" || name == "local") return declared();
+  if (name == "read" || name == "unset" || name == "getopts") return named_variables();
+  if (name == "wait" && size() > 1 && (words_[1].text.starts_with("-") || !words_[1].is_literal())) {
+    if (may_have_more_options(1) || words_[1].text.find('p') != std::string::npos) note(Opaque::Variable);
+    return;
+  }
+  if (name == "printf" && size() > 1 && words_[1].may_be_option()) {
+    if (!words_[1].is("--") && !words_[1].text.starts_with("-%")) note(Opaque::Variable);  // -v a[...]
+    return;
+  }
+  if (name == "test" || name == "[") {
+    for (const Word& word : words_)
+      if (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits)) note(Opaque::Arithmetic);
+    return;
+  }
+  if (name == "set") return set_options();
+  if (name == "shopt") {
+    static constexpr std::array kPlain = {"-s",       "-u",      "-q",       "nullglob",
+                                          "globstar", "dotglob", "failglob", "nocaseglob"};
+    for (std::size_t at = 1; at < size(); ++at)
+      if (std::ranges::none_of(kPlain, [&](const char* one) { return words_[at].is(one); })) note(Opaque::Syntax);
+    return;
+  }
+  if (size() > 1 && words_[1].is_literal() && runs_rest(name, words_[1].text)) {
+    if (size() > 2 && words_[2].may_be_option()) return note(Opaque::Launcher);
+    return rest(2);
+  }
+  bool is_possible = false;
+  if (has_running_option(command_, is_possible)) note(Opaque::Launcher);
+}
+
+}  // namespace
+
+void add_command(Parsed& out, Command command, std::size_t depth, bool posix) {
+  if (out.commands.size() >= limits::kShellCommandsMax) return out.note(Opaque::TooManyCommands);
+  if (depth > limits::kShellDepthMax) return out.note(Opaque::TooDeep);
+  out.commands.push_back(std::move(command));
+  const Command added = out.commands.back();  // more are added while it is looked at
+  if (added.words.empty()) return;
+  const Word& program = added.words.front();
+  if (!program.is_literal()) return out.note(Opaque::UnknownProgram);
+  if (program.text.starts_with('=') || program.text.starts_with('%'))
+    out.note(Opaque::UnknownProgram);  // zsh's paths, jobs
+  Look(out, added, depth, posix).at(base_name(program.text));
+}
+
+}  // namespace baton::shell

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "shell/reader.h"
+
+namespace baton::shell {
+
+namespace {
+
+constexpr bool is_special_parameter(char c) {
+  return c == '@' || c == '*' || c == '#' || c == '?' || c == '$' || c == '!' || c == '-';
+}
+
+// Where unquoted globs and braces of a word stand: whether `[` and `{` are more than characters is known only at its end.
+struct Patterns {
+  std::size_t begins = std::string::npos;  // length of the literal text before the first one
+  std::size_t bracket = std::string::npos, brace = std::string::npos;
+  bool separated = false;  // a comma or two dots after the brace
+
+  void found(std::size_t at) { begins = std::min(begins, at); }
+};
+
+}  // namespace
+
+bool is_name(std::string_view text) {
+  return !text.empty() && is_name_start(text.front()) && std::ranges::all_of(text, is_name_char);
+}
+
+bool Word::may_be_option() const {
+  if (kind == Kind::Literal) return text.starts_with('-');
+  return splits || text.empty() || text.front() == '-';
+}
+
+void Reader::make_unknown(Word& out, bool splits) {
+  out.kind = Word::Kind::Unknown;
+  out.splits = out.splits || splits;
+}
+
+// While a word is literal its characters go to `text`; after that, to `rest`, which says whether a pattern can lead elsewhere.
+static void put(Word& out, char c) { (out.is_literal() ? out.text : out.rest).push_back(c); }
+static void put(Word& out, std::string_view text) { (out.is_literal() ? out.text : out.rest).append(text); }
+
+Word Reader::word() {
+  const std::size_t begin = at_;
+  Word out;
+  Patterns patterns;
+  while (!at_end()) {
+    const char c = peek();
+    if ((c == '<' || c == '>') && peek(1) == '(') {
+      process_substitution(out);
+      continue;
+    }
+    if (at_word_end()) break;
+    switch (c) {
+      case '\\':
+        if (peek(1) == '\n') {
+          at_ += 2;
+          break;
+        }
+        if (at_ + 1 >= text_.size()) {
+          stop(Opaque::Unbalanced);
+          break;
+        }
+        out.quoted = true;
+        ++at_;
+        put(out, character_here());
+        break;
+      case '\'': single_quoted(out); break;
+      case '"': double_quoted(out); break;
+      case '`': backquotes(out, false); break;
+      case '$': dollar(out, false); break;
+      default:
+        if (out.is_literal()) {
+          const std::size_t length = out.text.size();
+          if (c == '*' || c == '?') patterns.found(length);
+          if (c == '[') patterns.bracket = std::min(patterns.bracket, length);
+          if (c == ']' && patterns.bracket != std::string::npos) patterns.found(patterns.bracket);
+          if (c == '{') patterns.brace = std::min(patterns.brace, length);
+          if (patterns.brace != std::string::npos && (c == ',' || (c == '.' && peek(1) == '.')))
+            patterns.separated = true;
+          if (c == '}' && patterns.separated) patterns.found(patterns.brace);
+          if (c == '~' && (length == 0 ? !out.quoted : out.text.back() == '=' || out.text.back() == ':'))
+            make_unknown(out, false);
+        } else if (c == '{') {
+          out.splits = true;  // `$x{a,b}`: several words
+        } else if (c == '*' || c == '?' || c == '[') {
+          out.splits = true;
+        }
+        if (static_cast<unsigned char>(c) >= 0x80) {
+          // Invisible characters and blanks that some shell or reader takes for something else.
+          std::size_t past = at_;
+          const char32_t character = next_character(text_, past);
+          if (is_blank(character) || is_control(character) || (character >= 0x200b && character <= 0x200f) ||
+              (character >= 0x202a && character <= 0x202e) || (character >= 0x2060 && character <= 0x206f) ||
+              character == 0xfeff)
+            out_.note(Opaque::UnusualBlank);
+        }
+        put(out, character_here());
+    }
+  }
+  if (!out.is_literal()) {
+    patterns.found(patterns.bracket);
+    patterns.found(patterns.brace);
+  }
+  if (patterns.begins != std::string::npos) {
+    // A brace can make words of their own; a `$x` after a glob leaves the whole unknown.
+    if (out.is_literal()) {
+      out.kind = Word::Kind::Pattern;
+      out.rest = out.text.substr(patterns.begins);
+    }
+    out.text.resize(std::min(patterns.begins, out.text.size()));
+    out.splits = true;
+  }
+  // Where the body of a here-document begins, when a line ends inside a word, differs between shells.
+  if (!pending_.empty() && text_.substr(begin, at_ - begin).find('\n') != std::string_view::npos)
+    stop(Opaque::HereDocument);
+  return out;
+}
+
+std::string_view Reader::character_here() {
+  const std::size_t begin = at_;
+  next_character(text_, at_);
+  return text_.substr(begin, at_ - begin);
+}
+
+void Reader::single_quoted(Word& out) {
+  const std::size_t close = text_.find('\'', at_ + 1);
+  if (close == std::string_view::npos) return stop(Opaque::Unbalanced);
+  out.quoted = true;
+  put(out, text_.substr(at_ + 1, close - at_ - 1));
+  at_ = close + 1;
+}
+
+void Reader::double_quoted(Word& out) {
+  out.quoted = true;
+  ++at_;
+  while (!at_end() && peek() != '"') {
+    const char c = peek();
+    if (c == '\\') {
+      const char next = peek(1);
+      if (next == '\n') {
+      } else if (next == '$' || next == '`' || next == '"' || next == '\\') {
+        put(out, next);
+      } else {
+        put(out, c);
+        ++at_;
+        continue;
+      }
+      at_ += 2;
+    } else if (c == '$') {
+      dollar(out, true);
+    } else if (c == '`') {
+      backquotes(out, true);
+    } else {
+      put(out, c);
+      ++at_;
+    }
+  }
+  if (at_end()) return stop(Opaque::Unbalanced);
+  ++at_;
+}
+
+// $'...': escapes as in C.
+void Reader::ansi_quoted(Word& out) {
+  if (reading_.posix) return stop(Opaque::Syntax);  // dash takes the dollar for itself, and ends the quote elsewhere
+  out.quoted = true;
+  at_ += 2;
+  const auto digits = [&](int base, int most) {
+    char32_t value = 0;
+    for (int count = 0; count < most; ++count) {
+      const int digit = hex_value(peek());
+      if (at_end() || digit < 0 || digit >= base) break;
+      value = value * static_cast<char32_t>(base) + static_cast<char32_t>(digit);
+      ++at_;
+    }
+    return value;
+  };
+  while (!at_end() && peek() != '\'') {
+    if (peek() != '\\') {
+      put(out, peek());
+      ++at_;
+      continue;
+    }
+    const char escape = peek(1);
+    if (at_ + 1 >= text_.size()) break;
+    at_ += 2;
+    static constexpr std::string_view kFrom = "abeEfnrtv\\'\"?", kTo = "\a\b\033\033\f\n\r\t\v\\'\"?";
+    if (const std::size_t place = kFrom.find(escape); place != std::string_view::npos) {
+      put(out, kTo[place]);
+    } else if (escape >= '0' && escape <= '7') {
+      --at_;
+      put(out, static_cast<char>(digits(8, 3)));
+    } else if (escape == 'x' && hex_value(peek()) >= 0) {
+      put(out, static_cast<char>(digits(16, 2)));
+    } else {
+      // \u and \U depend on the locale, \c and what is left on the shell.
+      out_.note(Opaque::Expansion);
+      put(out, escape);
+    }
+  }
+  if (at_end()) return stop(Opaque::Unbalanced);
+  ++at_;
+  // A zero byte ends the word in one shell and not in another; bytes that are no text cannot be told to anybody.
+  if (out.text.find('\0') != std::string::npos) out_.note(Opaque::ControlCharacter);
+  if (find_invalid_utf8(out.text) != out.text.size()) out_.note(Opaque::InvalidText);
+}
+
+void Reader::dollar(Word& out, bool in_quotes) {
+  const char next = peek(1);
+  if (next == '\\' && peek(2) == '\n') return stop(Opaque::Expansion);  // what it begins stands on the next line
+  if (next == '\'' && !in_quotes) return ansi_quoted(out);
+  if (next == '"' && !in_quotes) {  // translated by the locale
+    out_.note(Opaque::Expansion);
+    ++at_;
+    return double_quoted(out);
+  }
+  if (next == '(') return peek(2) == '(' ? arithmetic(out) : substitution(out, in_quotes);
+  if (next == '{') return braced(out, in_quotes);
+  if (next == '[') {
+    out_.note(Opaque::Arithmetic);
+    make_unknown(out, !in_quotes);
+    at_ += 2;
+    return;
+  }
+  if (is_name_start(next)) {
+    make_unknown(out, !in_quotes);
+    at_ += 2;
+    while (!at_end() && is_name_char(peek())) ++at_;
+    if (!at_end() && peek() == '[') out_.note(Opaque::Expansion);  // zsh: an element, by a number that is computed
+    return;
+  }
+  if (is_digit(next) || is_special_parameter(next)) {
+    // The count, the status and the two process numbers are one number each.
+    const bool is_number = next == '#' || next == '?' || next == '$' || next == '!';
+    make_unknown(out, next == '@' || (!in_quotes && !is_number));
+    at_ += 2;
+    return;
+  }
+  if (next == '=' || next == '~' || next == '^' || next == '+') {  // zsh has expansions of these names
+    out_.note(Opaque::Expansion);
+    make_unknown(out, true);
+  }
+  put(out, '$');
+  ++at_;
+}
+
+// ${...}: read if it is a parameter with one of the plain operators.
+void Reader::braced(Word& out, bool in_quotes) {
+  if (!enter()) return;
+  at_ += 2;
+  bool several = !in_quotes;
+  if (peek() == '#' && peek(1) != '}') ++at_;  // the length
+  const std::size_t begin = at_;
+  if (is_name_start(peek())) {
+    while (!at_end() && is_name_char(peek())) ++at_;
+  } else if (is_digit(peek())) {
+    while (!at_end() && is_digit(peek())) ++at_;
+  } else if (peek() != '!' && is_special_parameter(peek())) {
+    several = several || peek() == '@';
+    ++at_;
+  } else {
+    out_.note(Opaque::Expansion);  // ${!x}, ${(e)x}: what is run by it is in the variable
+  }
+  const std::string_view name = text_.substr(begin, at_ - begin);
+  if (peek() == '[') {
+    const std::size_t close = std::min(text_.find(']', at_), text_.size() - 1);
+    const std::string_view subscript = text_.substr(at_ + 1, close - at_ - 1);
+    if (subscript != "@" && subscript != "*" && !std::ranges::all_of(subscript, is_digit))
+      out_.note(Opaque::Arithmetic);
+    several = true;
+    at_ = close + 1;
+  }
+  if (peek() == ':') {
+    ++at_;
+    const std::size_t end = text_.find_first_not_of("0123456789: -", at_);
+    if (peek() != '-' && peek() != '+' && peek() != '=' && peek() != '?' && (end == text_.npos || text_[end] != '}'))
+      out_.note(Opaque::Arithmetic);  // from a place that is computed
+  }
+  if (peek() == '=' && steers_execution(name)) out_.note(Opaque::Variable);
+  if (peek() == '@') out_.note(Opaque::Expansion);  // ${x@P} runs what is in x
+  if (!at_end() && std::string_view("}-+=?#%/^,@0123456789 ").find(peek()) == std::string_view::npos)
+    out_.note(Opaque::Expansion);
+  Word operand;
+  while (!at_end() && peek() != '}') {
+    const char c = peek();
+    if (c == '\\') {
+      if (at_ + 1 >= text_.size()) break;
+      at_ += 2;
+    } else if (c == '\'') {
+      if (in_quotes) out_.note(Opaque::Expansion);  // a quote after some operators, a character after others
+      single_quoted(operand);
+    } else if (c == '"') {
+      if (in_quotes) out_.note(Opaque::Expansion);
+      double_quoted(operand);
+    } else if (c == '$') {
+      dollar(operand, in_quotes);
+    } else if (c == '`') {
+      backquotes(operand, in_quotes);
+    } else {
+      if (c == '{' || c == '(' || c == '<' || c == '>') out_.note(Opaque::Expansion);
+      ++at_;
+    }
+  }
+  --reading_.depth;
+  if (at_end()) return stop(Opaque::Unbalanced);
+  ++at_;
+  make_unknown(out, several);
+}
+
+// $((...)): nothing but numbers is calculated without looking into variables, and what is in those may run commands.
+void Reader::arithmetic(Word& out) {
+  std::size_t end = at_ + 3, open = 2;
+  bool plain = true;
+  for (; end < text_.size() && open > 0; ++end) {
+    const char c = text_[end];
+    if (c == '(') ++open;
+    else if (c == ')') --open;
+    else if (!is_digit(c) && std::string_view(" \t+-*/%<>=!&|^~?:,").find(c) == std::string_view::npos) plain = false;
+  }
+  if (open > 0 || !text_.substr(0, end).ends_with("))")) plain = false;
+  make_unknown(out, false);
+  if (plain) {
+    at_ = end;
+    return;
+  }
+  out_.note(Opaque::Arithmetic);
+  // It may be a substitution that begins with a subshell: what can be seen of it is seen.
+  substitution(out, false);
+}
+
+void Reader::substitution(Word& out, bool in_quotes) {
+  at_ += 2;
+  ++out_.substitutions;
+  inner_list();
+  make_unknown(out, !in_quotes);
+}
+
+void Reader::process_substitution(Word& out) {
+  out_.note(Opaque::ProcessSubstitution);
+  at_ += 2;
+  inner_list();
+  make_unknown(out, false);
+}
+
+void Reader::inner_list() {
+  std::vector<HereDocument> outer;
+  std::swap(outer, pending_);
+  list();
+  if (!pending_.empty()) stop(Opaque::HereDocument);
+  std::swap(outer, pending_);
+  expect_close();
+}
+
+void Reader::backquotes(Word& out, bool in_quotes) {
+  out_.note(Opaque::Backquotes);
+  std::string inner;
+  ++at_;
+  while (!at_end() && peek() != '`') {
+    if (peek() == '\\' && (peek(1) == '`' || peek(1) == '$' || peek(1) == '\\' || (in_quotes && peek(1) == '"'))) ++at_;
+    inner.push_back(peek());
+    ++at_;
+  }
+  if (at_end()) return stop(Opaque::Unbalanced);
+  ++at_;
+  Reading reading = reading_;
+  ++reading.depth;
+  read_commands(out_, inner, reading);
+  make_unknown(out, !in_quotes);
+}
+
+void Reader::here_document() {
+  Word ignored;
+  while (!at_end()) {
+    const char c = peek();
+    if (c == '\\') at_ += 2;
+    else if (c == '$') dollar(ignored, true);
+    else if (c == '`') backquotes(ignored, true);
+    else ++at_;
+  }
+}
+
+}  // namespace baton::shell
