@@ -14,6 +14,7 @@
 #include "hooks/write.h"
 #include "http_api/handlers.h"
 #include "json/value.h"
+#include "shell/arguments.h"
 
 namespace baton::http_api::handlers {
 namespace {
@@ -77,7 +78,11 @@ class Hook : public std::enable_shared_from_this<Hook> {
     if (!client)
       return asked_->refuse(
           {report(Code::REQUEST_NOT_FOUND, {}, {{"what", "client"}, {"name", printable(asked_->id, 64)}})});
-    auto read = hooks::read(*client, asked_->query.text("event"), asked_->request().body);
+    const auto command = [](std::string_view line, std::string_view cwd) {
+      return shell::arguments_of(shell::parse(line), cwd);
+    };
+    auto read =
+        hooks::read(*client, asked_->query.text("event"), asked_->request().body, {.command = command, .servers = {}});
     // Whoever cannot say what it wants does not get it.
     if (!read)
       return say(hooks::write_failure(*client, asked_->query.text("event"), sentence("hook_input", read.error(), "")));
