@@ -68,6 +68,7 @@ int run(World& world, int argc, const char* const* argv) {
   add_handoff(app, chosen);
   add_approvals(app, chosen);
   add_mcp(app, chosen);
+  add_run(app, chosen);
   add_replay(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command is given of the outside: clock, randomness, stores, nodes, proxies, environment, its three streams. main/ makes
-// the real one.
+// What a command is given of the outside: clock, randomness, stores, nodes, proxies, supervisors, environment, its three streams.
+// main/ makes the real one.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,10 @@ enum Status : int {
   kCouldNot = 2,  // it could not be told: unreadable, not understood, wrong use
 };
 
-class Nodes;    // cli/nodes.h
-class Proxies;  // cli/proxies.h
-class Stores;   // cli/stores.h
+class Nodes;        // cli/nodes.h
+class Proxies;      // cli/proxies.h
+class Stores;       // cli/stores.h
+class Supervisors;  // cli/supervisors.h
 
 // What kind of thing the streams lead to.
 struct Streams {
@@ -37,13 +38,14 @@ class World {
  public:
   using Environment = std::function<std::optional<std::string>(const char* name)>;
 
-  World(Clock& clock, Random& random, Stores& stores, Nodes& nodes, Proxies& proxies, Environment environment,
-        const Streams& streams)
+  World(Clock& clock, Random& random, Stores& stores, Nodes& nodes, Proxies& proxies, Supervisors& supervisors,
+        Environment environment, const Streams& streams)
       : clock(clock),
         random(random),
         stores(stores),
         nodes(nodes),
         proxies(proxies),
+        supervisors(supervisors),
         environment(std::move(environment)),
         colour(streams.colour),
         colour_errors(streams.colour_errors),
@@ -57,6 +59,7 @@ class World {
   Stores& stores;
   Nodes& nodes;
   Proxies& proxies;
+  Supervisors& supervisors;
   const Environment environment;
   const bool colour, colour_errors, errors_to_a_terminal;
 

@@ -14,6 +14,7 @@
 #include "main/nodes.h"
 #include "main/proxies.h"
 #include "main/stores.h"
+#include "main/supervisors.h"
 
 namespace {
 
@@ -39,12 +40,13 @@ int main(int argc, char** argv) {
   baton::main::RealStores stores(clock);
   baton::main::RealNodes nodes;
   baton::main::RealProxies proxies;
+  baton::main::RealSupervisors supervisors;
   const baton::cli::Streams streams{.in = STDIN_FILENO,
                                     .out = STDOUT_FILENO,
                                     .err = STDERR_FILENO,
                                     .colour = shows_colour(STDOUT_FILENO),
                                     .colour_errors = shows_colour(STDERR_FILENO),
                                     .errors_to_a_terminal = ::isatty(STDERR_FILENO) == 1};
-  baton::cli::World world(clock, random, stores, nodes, proxies, environment, streams);
+  baton::cli::World world(clock, random, stores, nodes, proxies, supervisors, environment, streams);
   return baton::cli::run(world, argc, argv);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ namespace baton::net {
 namespace {
 
 // Counted as proc(5) does: the process id is 1, the name in parentheses 2.
-constexpr std::size_t kParentField = 4, kStartField = 22;
+constexpr std::size_t kParentField = 4, kGroupField = 5, kFirstTicksField = 14, kLastTicksField = 17, kStartField = 22;
 
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
@@ -55,7 +56,25 @@ std::optional<ProcessStat> parse_process_stat(std::string_view line) {
   if (fields.size() <= kStartField - 3 || !read_number(line.substr(0, open), stat.id.pid) ||
       !read_number(fields[kParentField - 3], stat.parent) || !read_number(fields[kStartField - 3], stat.id.start_ticks))
     return std::nullopt;
+  if (!read_number(fields[kGroupField - 3], stat.group)) return std::nullopt;
+  for (std::size_t field = kFirstTicksField; field <= kLastTicksField; ++field) {
+    std::uint64_t ticks = 0;
+    if (read_number(fields[field - 3], ticks)) stat.processor_ticks += ticks;
+  }
   return stat;
+}
+
+std::uint64_t group_processor_ticks(std::int64_t group) {
+  std::uint64_t ticks = 0;
+  DIR* const folder = ::opendir("/proc");
+  if (folder == nullptr) return 0;
+  while (const dirent* const entry = ::readdir(folder)) {
+    std::int64_t pid = 0;
+    if (!read_number(std::string_view(entry->d_name), pid)) continue;
+    if (const auto stat = read_stat(pid); stat && stat->group == group) ticks += stat->processor_ticks;
+  }
+  ::closedir(folder);
+  return ticks;
 }
 
 std::optional<ProcessId> process_id(std::int64_t pid) {

@@ -53,10 +53,16 @@ class AncestryCache {
   std::unordered_map<std::int64_t, Known> known_;  // complete ones
 };
 
+// How much of the processor the processes of a group have used so far, those included that they have waited for; in the kernel's clock
+// ticks. For telling one that works from one that does nothing: a process that ends takes its part with it, so the number may fall.
+std::uint64_t group_processor_ticks(std::int64_t group);
+
 // What a stat line says. Pure; nothing when it is not one. The name in it may hold spaces and parentheses.
 struct ProcessStat {
   ProcessId id;
   std::int64_t parent = 0;
+  std::int64_t group = 0;
+  std::uint64_t processor_ticks = 0;  // user and system, its own and those of children it has waited for
 };
 std::optional<ProcessStat> parse_process_stat(std::string_view line);
 

@@ -89,6 +89,12 @@ class Queue {
   bool ended_ = false;
 };
 
+Value texts(const std::vector<std::string>& all) {
+  Value out = Value::array();
+  for (const std::string& one : all) out.push(one);
+  return out;
+}
+
 struct Wanted {
   ClaimRequest asked;
   std::string session_id, lease_id, agent_id;  // of the session that may come of it
@@ -288,6 +294,10 @@ class Claiming {
     about.set("expires_at", format_time(item.lease->expires_at));
     about.set("role", (*session)->role);
     about.set("phase", agent_exit::phase_name(item.phase));
+    if (const work::Role* role = act_.policy().find_role((*session)->role)) {
+      about.set("reads", texts(role->readable));
+      about.set("writes", texts(role->writable));
+    }
     // What it is given to read brings its labels.
     std::vector<std::string> labels = item.labels;
     auto context = act_.context_for((*session)->role, labels);
