@@ -131,8 +131,10 @@ TEST(ShellLimits, MakeALineOpaque) {
   EXPECT_FALSE(parse(repeated("ls;", limits::kShellCommandsMax)).opaque());
   EXPECT_TRUE(is_opaque_for(repeated("ls;", limits::kShellCommandsMax + 1), Opaque::TooManyCommands));
   EXPECT_LE(parse(repeated("sudo ls;", 5000)).commands.size(), limits::kShellCommandsMax + 1);
-  for (const char* opening : {"(", "{ ", "$(", "echo ${x:-", "if ", "f() { ", "sudo ", "\"$(", "case a in a) ",
-                              "find . -exec ", "eval ", "! (", "x=$(", "<(", "`", "time { ", "f() f() ", "[[ ( "})
+  for (const char* opening :
+       {"(",     "{ ",  "$(",   "echo ${x:-", "if ", "f() { ",  "sudo ",    "\"$(",  "case a in a) ", "find . -exec ",
+        "eval ", "! (", "x=$(", "<(",         "`",   "time { ", "f() f() ", "[[ ( ", "time ",         "! ",
+        "a=$("})
     for (const std::size_t times : {40u, 4000u}) {
       const Parsed parsed = parse(repeated(opening, times));
       EXPECT_TRUE(parsed.opaque()) << opening;

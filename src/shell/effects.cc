@@ -259,9 +259,15 @@ class Walk {
   bool known_writer(const Command& command, std::string_view name) {
     const auto place = std::ranges::find(kWriters, name, &Writer::name);
     if (place != kWriters.end()) {
+      // `install -d` makes each of them.
+      const bool makes_all =
+          name == "install" && std::ranges::any_of(command.words, [](const Word& word) {
+            return word.text.starts_with("--d") || (word.text.starts_with('-') && !word.text.starts_with("--") &&
+                                                    word.text.find('d') != std::string::npos);
+          });
       const auto list = operands(command, place->values, place->which == Writer::Which::Last || name == "mv");
       for (std::size_t at = 0; at < list.size(); ++at) {
-        const bool is_written = place->which == Writer::Which::All ||
+        const bool is_written = place->which == Writer::Which::All || makes_all ||
                                 (place->which == Writer::Which::AllButFirst && at > 0) ||
                                 (place->which == Writer::Which::Last && at + 1 == list.size()) ||
                                 (place->which == Writer::Which::Second && at == 1);
@@ -295,8 +301,9 @@ class Walk {
   bool sed(const Command& command) {
     bool in_place = false, has_script = false;
     for (const Word& word : command.words) {
-      in_place = in_place || word.text.starts_with("-i") || word.text.starts_with("--in-place") ||
-                 (word.text.starts_with('-') && word.text.size() < 5 && word.text.ends_with('i'));
+      in_place =
+          in_place || word.text.starts_with("-i") || word.text.starts_with("--in-place") ||
+          (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.find('i') != std::string::npos);
       has_script = has_script || (word.text.starts_with('-') && word.text.ends_with('e'));
     }
     if (!in_place) return true;
@@ -312,7 +319,7 @@ class Walk {
       if (!word.text.starts_with('-')) continue;
       const std::size_t sign = word.text.find('='), letter = word.text.find('o');
       if (word.text.starts_with("--")) {
-        if (!std::string_view("--output").starts_with(word.text.substr(0, sign))) continue;
+        if (word.text.size() < 3 || !std::string_view("--output").starts_with(word.text.substr(0, sign))) continue;
         if (sign != std::string::npos) writes(word, std::string_view(word.text).substr(sign + 1));
         else if (at + 1 < command.words.size()) writes(command.words[at + 1]);
       } else if (letter != std::string::npos) {
@@ -333,9 +340,7 @@ class Walk {
         writes(command.words[at + 1]);
     }
     if (!deletes) return true;
-    std::size_t at = 1;
-    for (; at < command.words.size() && !command.words[at].text.starts_with('-'); ++at) writes(command.words[at]);
-    if (at == 1) writes({"."});
+    for (const Word& start : starts_of_find(command)) writes(start);
     return true;
   }
 

@@ -122,8 +122,6 @@ constexpr std::array kRunningOptions = {
     RunningOptions{"ncat", "ec", " exec sh-exec lua-exec ", " "},
     RunningOptions{"netcat", "ec", " exec sh-exec lua-exec ", " "},
     RunningOptions{"go", "", " exec toolexec vettool ", " exec toolexec vettool "},
-    RunningOptions{"gcc", "", " ", " wrapper B "},
-    RunningOptions{"g++", "", " ", " wrapper B "},
     RunningOptions{"ctags", "", " options ", " "},
     RunningOptions{"install", "", " strip-program ", " "},
 };
@@ -233,38 +231,38 @@ const Launcher* launcher_called(std::string_view name) {
 
 std::optional<std::size_t> first_operand(std::span<const Word> words, const Launcher& launcher) {
   std::size_t operands = launcher.operands;
+  bool options = true;
   for (std::size_t at = 1; at < words.size(); ++at) {
     const Word& word = words[at];
     const std::string_view text = word.text;
-    if (launcher.takes_assignments && !word.splits) {
-      const std::size_t sign = text.find('=');
-      // Whatever has the sign in it: `v[=2` too.
-      if (sign != std::string_view::npos && !text.starts_with('-')) {
-        if (steers_execution(text.substr(0, sign))) return std::nullopt;
-        continue;
-      }
-    }
-    if (!word.is_literal()) return std::nullopt;
-    if (text == "--") return at + 1 + operands <= words.size() ? std::optional(at + 1 + operands) : words.size();
-    if (text == "-" && launcher.name == "env") continue;
-    if (text.size() < 2 || text.front() != '-') {
-      if (operands == 0) return at;
-      --operands;
+    const std::size_t sign = text.find('=');
+    const bool is_option = options && text.size() > 1 && text.front() == '-';
+    // Whatever has the sign in it: `v[=2` too.
+    if (launcher.takes_assignments && !is_option && !word.splits && sign != text.npos) {
+      if (steers_execution(text.substr(0, sign))) return std::nullopt;
+      if (launcher.name == "env") options = false;  // sudo goes on to take them
       continue;
     }
-    if (text.starts_with("--")) {
-      const std::size_t sign = text.find('=');
+    if (!word.is_literal()) return std::nullopt;
+    if (text == "-" && options && launcher.name == "env") continue;
+    if (!is_option) {
+      if (operands == 0) return at;
+      --operands;
+      options = false;
+    } else if (text == "--") {
+      options = false;
+    } else if (text.starts_with("--")) {
       const std::string_view name = text.substr(2, sign == text.npos ? text.npos : sign - 2);
       if (holds(launcher.long_flags, name)) continue;
       if (!holds(launcher.long_values, name)) return std::nullopt;
       if (sign == text.npos) ++at;
-      continue;
-    }
-    for (std::size_t letter = 1; letter < text.size(); ++letter) {
-      if (launcher.flags.find(text[letter]) != std::string_view::npos) continue;
-      if (launcher.values.find(text[letter]) == std::string_view::npos) return std::nullopt;
-      if (letter + 1 == text.size()) ++at;
-      break;
+    } else {
+      for (std::size_t letter = 1; letter < text.size(); ++letter) {
+        if (launcher.flags.find(text[letter]) != text.npos) continue;
+        if (launcher.values.find(text[letter]) == text.npos) return std::nullopt;
+        if (letter + 1 == text.size()) ++at;
+        break;
+      }
     }
     // The value of an option that is not known is still one word, unless it may be several.
     if (at < words.size() && words[at].splits) return std::nullopt;
@@ -304,6 +302,28 @@ bool has_running_option(const Command& command, bool& is_possible) {
   return false;
 }
 
+std::vector<Word> starts_of_find(const Command& command) {
+  std::vector<Word> out;
+  std::size_t at = 1;
+  const std::vector<Word>& words = command.words;
+  for (; at < words.size() && words[at].is_literal(); ++at) {
+    if (words[at].is("-D")) ++at;
+    else if (!words[at].is("-H") && !words[at].is("-L") && !words[at].is("-P") && !words[at].text.starts_with("-O"))
+      break;
+  }
+  for (; at < words.size(); ++at) {
+    const Word& word = words[at];
+    if (word.is_literal() &&
+        (word.text.starts_with('-') || word.is("(") || word.is(")") || word.is("!") || word.is(",")))
+      break;
+    out.push_back(word);
+  }
+  if (std::ranges::any_of(words, [](const Word& word) { return word.is("-files0-from"); }))
+    return {{{}, Word::Kind::Unknown, true}};
+  if (out.empty()) out.push_back({"."});
+  return out;
+}
+
 bool is_opaque_git(const Command& command) {
   const std::span<const Word> words = command.words;
   for (std::size_t at = 1; at < words.size(); ++at) {
@@ -332,17 +352,27 @@ bool is_opaque_git(const Command& command) {
 bool is_plain_sed(std::string_view script) {
   std::size_t at = 0;
   const auto peek = [&] { return at < script.size() ? script[at] : '\0'; };
-  const auto delimited = [&](char end, std::size_t parts) {
-    for (; parts > 0 && at < script.size(); ++at) {
-      if (script[at] == '\\') ++at;
-      else if (script[at] == '[' || script[at] == '\n') return false;  // in brackets the delimiter is a character
-      else if (script[at] == end) --parts;
+  // Up to the delimiter. Whether one in brackets ends it differs between versions.
+  const auto delimited = [&](char end, bool is_pattern) {
+    for (; at < script.size(); ++at) {
+      if (script[at] == end) return ++at, true;
+      if (script[at] == '\n') return false;
+      if (script[at] == '\\') {
+        ++at;
+      } else if (script[at] == '[' && is_pattern) {
+        const std::size_t begin = at + (script.substr(at + 1).starts_with('^') ? 2 : 1);
+        const std::size_t close = script.find(']', begin + 1);
+        if (close == script.npos ||
+            script.substr(at, close - at).find_first_of(std::string{end, '\\', ':'}) != script.npos)
+          return false;
+        at = close;
+      }
     }
-    return parts == 0;
+    return false;
   };
   const auto address = [&] {
     if (peek() == '$') return ++at, true;
-    if (peek() == '/') return ++at, delimited('/', 1);
+    if (peek() == '/') return ++at, delimited('/', true);
     while (is_digit(peek()) || peek() == '~' || peek() == '+') ++at;
     return true;
   };
@@ -358,7 +388,7 @@ bool is_plain_sed(std::string_view script) {
       const char end = peek();
       if (end == '\\' || end == '\n' || end == '\0' || end == '[') return false;
       ++at;
-      if (!delimited(end, 2)) return false;
+      if (!delimited(end, command == 's') || !delimited(end, false)) return false;
       while (peek() == 'g' || peek() == 'p' || peek() == 'i' || peek() == 'I' || is_digit(peek())) ++at;
     } else if (std::string_view("dDpPnNgGhHxqQ=").find(command) == std::string_view::npos) {
       return false;

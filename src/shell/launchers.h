@@ -40,6 +40,9 @@ bool has_subcommands(std::string_view name);
 // --compress-program)? Abbreviated ones count. `is_possible`: are there such options at all?
 bool has_running_option(const Command& command, bool& is_possible);
 
+// Where find begins to look: `.` when it is not told. One unknown word: it cannot be seen.
+std::vector<Word> starts_of_find(const Command& command);
+
 // Of git: what is run by it beside itself cannot be seen.
 bool is_opaque_git(const Command& command);
 

@@ -107,15 +107,10 @@ void Look::xargs(std::size_t program) {
 
 void Look::find() {
   std::size_t at = 1;
-  std::vector<Word> starts;
-  const auto is_expression = [](const Word& word) {
-    return word.text.starts_with('-') || word.is("(") || word.is(")") || word.is("!") || word.is(",");
-  };
-  for (; at < size() && !(words_[at].is_literal() && is_expression(words_[at])); ++at) starts.push_back(words_[at]);
+  const std::vector<Word> starts = starts_of_find(command_);
   // A file that it finds begins with where it was told to look.
   Word found{{}, Word::Kind::Unknown};
-  if (starts.empty()) found = {"./", Word::Kind::Pattern};
-  else if (starts.size() == 1 && starts.front().is_literal()) found = {starts.front().text + "/", Word::Kind::Pattern};
+  if (starts.size() == 1 && starts.front().is_literal()) found = {starts.front().text + "/", Word::Kind::Pattern};
   for (at = 1; at < size(); ++at) {
     if (!words_[at].is_literal()) {
       if (words_[at].may_be_option()) note(Opaque::Launcher);
@@ -146,6 +141,7 @@ void Look::shell(std::string_view name) {
       ++at;
       break;
     }
+    if (option.starts_with('+')) return note(Opaque::Launcher);
     if (option.size() < 2 || option.front() != '-') break;
     if (option == "--login" || option == "--norc" || option == "--noprofile" || option == "--posix") continue;
     if (size() == 2 && (option == "--version" || option == "--help")) return;
@@ -247,7 +243,7 @@ void Look::sed() {
       given = true;
       if (++at < size()) scripts.push_back(&words_[at]);
     } else if (options && word.is_literal() && text.starts_with("-i")) {
-      // a suffix, if anything
+      if (text.find_first_of("/*") != text.npos) return note(Opaque::Launcher);  // what was there is kept elsewhere
     } else if (options && word.is_literal() && text.size() > 1 && text.front() == '-') {
       static constexpr std::array kLong = {"--quiet", "--silent",    "--regexp-extended", "--in-place",
                                            "--posix", "--null-data", "--version",         "--help"};

@@ -221,8 +221,7 @@ bool Reader::pipeline(std::size_t list_number, Command::After after) {
       at_ += prefix.size();
       Command time = frame;
       time.words.push_back({"time"});
-      time.via = reading_.via;
-      out_.commands.push_back(std::move(time));
+      add(std::move(time));
       blanks();
       if (sees("-p") && text_.substr(at_ + 2).find_first_of(" \t\n;&|") == 0) at_ += 2;
       else if (peek() == '-') stop(Opaque::Launcher);
