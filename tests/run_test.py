@@ -181,7 +181,7 @@ def blocks(place):
 
 def repairs(place):
     place.create()
-    said = place.go("note", place.notes, "rubbish", "on-repair", "note", place.notes, "claim-done")
+    said = place.go("note", place.notes, "rubbish", "then", "note", place.notes, "claim-done")
     need("asked again (1 of 2)" in said, said)
     first, second = place.noted()
     need(place.item()["phase"] == "CI_PENDING", place.item())
@@ -191,20 +191,20 @@ def repairs(place):
 
 def says_nothing_then_repairs(place):
     place.create()
-    place.go("say", "all done!", "on-repair", "claim-done")
+    place.go("say", "all done!", "then", "claim-done")
     need(place.item()["phase"] == "CI_PENDING", place.item())
 
 
 def unclear(place):
     for agent, code in (("twice", "HANDOFF_AMBIGUOUS"), ("behind", "HANDOFF_AMBIGUOUS"), ("stranger", "HANDOFF_AGENT_ID_MISMATCH")):
         name = place.create()
-        said = place.go(agent, "on-repair", "claim-done", options=["--work", name])
+        said = place.go(agent, "then", "claim-done", options=["--work", name])
         need(code in said and place.item(name)["phase"] == "CI_PENDING", said)
 
 
 def never_repairs(place):
     place.create()
-    said = place.go("note", place.notes, "say", "my last words", "rubbish", "on-repair", "note", place.notes, "say", "my last words", "rubbish", status=1)
+    said = place.go("note", place.notes, "say", "my last words", "rubbish", "then", "note", place.notes, "say", "my last words", "rubbish", status=1)
     item = place.item()
     need(item["phase"] == "BLOCKED" and "no handoff could be taken after 2 repairs" in said, said)
     need(len(place.noted()) == 3, len(place.noted()))
@@ -304,6 +304,8 @@ def supervisor_is_killed(place):
     run.kill()
     run.wait(WAIT)
     eventually("the agent is gone", lambda: not is_alive(noted["pid"]), 20)
+    # What it has started is out of the kernel's reach, and ours to end.
+    os.kill(int(eventually("its child is known", lambda: Path(run.out).read_text().split("child ")[1:])[0].split()[0]), signal.SIGKILL)
     eventually("the item is back", lambda: place.item()["state"] == "waiting")
     need(place.item()["attempts"] == 1, place.item())
     late = place.node.request("POST", f"/v1/sessions/{noted['environment']['BATON_SESSION']}/handoff", json.dumps(
@@ -335,7 +337,7 @@ def asks_a_person(place):
 
 def goes_on_with_the_answer(place):
     place.create()
-    run = place.begin("note", place.notes, "asks", "on-repair", "note", place.notes, "claim-done", options=["--answer-wait", "5m"])
+    run = place.begin("note", place.notes, "asks", "then", "note", place.notes, "reports", "then", "claim-done", options=["--answer-wait", "5m"])
     eventually("it waits", lambda: place.item()["state"] == "parked")
     answer = place.node.request("POST", "/v1/work/W-1/answer", {"text": "the one in the north"}, token=place.token)
     need(answer.status == 200, answer)
@@ -346,7 +348,7 @@ def goes_on_with_the_answer(place):
 
 def reports_and_goes_on(place):
     place.create()
-    place.go("note", place.notes, "reports", "on-repair", "note", place.notes, "claim-done")
+    place.go("note", place.notes, "reports", "then", "note", place.notes, "claim-done")
     need(len(place.noted()) == 2 and place.item()["phase"] == "CI_PENDING", place.item())
 
 
@@ -424,8 +426,6 @@ def wires_claude(place):
     said = place.go("-p", "Do it.", "--output-format", "stream-json", "--verbose", command=[program],
                     environment={"PATH": os.path.dirname(program) + ":" + os.environ["PATH"], "ARGV_FILE": argv})
     need("`old` is left out" in said and place.item()["phase"] == "CI_PENDING", said)
-    first, second = (line.split("\0")[:-1] for line in Path(argv).read_text().split("\0\n")[:2])
-    first, second = ([word for word in line] for line in (first, second))
     lines = Path(argv).read_bytes().split(b"\0\n")
     first, second = (line.decode().split("\0") for line in lines[:2])
     need("--session-id" in first and "--append-system-prompt" in first and "Do it." in first, first)

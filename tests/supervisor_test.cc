@@ -108,6 +108,7 @@ struct Show {
                                                             : "go_on");
     out.set("text", a.text);
     out.set("repair", a.repair);
+    out.set("answered", a.answered);
     return out;
   }
   Value operator()(const EndAgent& a) const {
@@ -384,6 +385,11 @@ TEST(Supervisor, Wiring) {
     place.node = "unix:/s/it's node.sock";
     place.session_token = "TOKEN";
     place.opencode_plugin = "/usr/share/plugin.js";
+    place.home = "/home/me";
+    if (test["settings"]) place.client_settings = json::write(test["settings"]);
+    if (test["override"]) {
+      EXPECT_EQ(problem_with_override(client, json::write(test["override"])), text_in(test, "override_problem"));
+    }
     for (const Node config : test["configs"].elements()) {
       const std::string text = config.is_string() ? std::string(config.string()) : json::write(config);
       EXPECT_EQ(read_servers(client, text, "/project", place.servers), !test["unreadable"].is_true());
@@ -398,7 +404,10 @@ TEST(Supervisor, Wiring) {
     }
     Value environment = Value::object();
     for (const auto& [name, value] : wiring.environment) environment.set(name, value);
+    Value links = Value::object();
+    for (const auto& [path, target] : wiring.links) links.set(path, target);
     shown.set("files", std::move(files));
+    shown.set("links", std::move(links));
     shown.set("arguments", listed(wiring.arguments));
     shown.set("environment", std::move(environment));
     shown.set("left_out", listed(wiring.left_out));

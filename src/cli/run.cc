@@ -59,6 +59,20 @@ bool read_client_servers(World& world, const Arguments& arguments, supervisor::O
   };
   for (const std::string& file : files)
     if (fs::exists(file, error) && !read(options.client, file)) return false;
+  options.home = world.environment("HOME").value_or("");
+  if (const std::string file = supervisor::settings_file(options.client, options.home);
+      !file.empty() && fs::exists(file, error)) {
+    const auto text = read_document(world, file, kConfigBytesMax);
+    if (!text) return could_not(world, text.error().text()), false;
+    options.client_settings = *text;
+  }
+  if (const std::string file = supervisor::overriding_file(options.client, folder);
+      !file.empty() && fs::exists(file, error)) {
+    const auto text = read_document(world, file, kConfigBytesMax);
+    if (!text) return could_not(world, text.error().text()), false;
+    if (const std::string problem = supervisor::problem_with_override(options.client, *text); !problem.empty())
+      return could_not(world, printable(file, 200) + " counts before what is wired for the run, and " + problem), false;
+  }
   for (const std::string& file : arguments.mcp_configs)
     if (!read(supervisor::Client::Claude, file)) return false;
   return true;

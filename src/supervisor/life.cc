@@ -122,7 +122,7 @@ void Life::wait_or_finish(Actions& out) {
   if (answered_) {
     answered_ = false;
     lease_until_ = now_ + terms_.lease_ns;
-    return start(out, {StartAgent::Round::GoOn, std::exchange(answer_, {}), 0});
+    return start(out, {StartAgent::Round::GoOn, std::exchange(answer_, {}), 0, true});
   }
   if (terms_.answer_wait_ns == 0 || stopping_) return finish(out, End::Refused, "it waits for a person");
   state_ = State::Waiting;
@@ -279,7 +279,7 @@ void Life::on(Actions& out, const Answered& answered) {
   parked_ = false;
   life_ = now_;
   lease_until_ = now_ + terms_.lease_ns;
-  if (state_ == State::Waiting) return start(out, {StartAgent::Round::GoOn, answered.text, 0});
+  if (state_ == State::Waiting) return start(out, {StartAgent::Round::GoOn, answered.text, 0, true});
   // Of a call that waits inside the agent it hears by itself; of a question that it ended with, when it is started again.
   if (elsewhere_ || state_ == State::HandingOver) {
     answered_ = true;

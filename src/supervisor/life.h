@@ -95,8 +95,9 @@ using Happening =
 
 struct StartAgent {
   enum class Round { First, Repair, GoOn } round = Round::First;
-  std::string text;  // Repair: what is wrong with its handoff; GoOn: what it is told
-  int repair = 0;    // which repair this is, from 1
+  std::string text = {};  // Repair: what is wrong with its handoff; GoOn: what a person has answered
+  int repair = 0;         // which repair this is, from 1
+  bool answered = false;  // GoOn: a person has acted, whether or not with words; else it has only reported
 };
 struct EndAgent {
   bool at_once = false;  // killed; else asked first

@@ -36,6 +36,7 @@ struct NodeLink::Asking {
   std::int64_t until_ns;  // of the monotonic clock
   Heard heard;
   boost::asio::steady_timer pause;
+  net::AsyncId id = 0;
 };
 
 NodeLink::NodeLink(boost::asio::io_context& context, Clock& clock, Random& random, net::AsyncPlace& node,
@@ -60,13 +61,14 @@ std::vector<net::Header> NodeLink::headers() const {
 }
 
 void NodeLink::ask(const std::shared_ptr<Asking>& asking) {
-  node_.send(asking->request, {.on_done = [this, alive = alive_, asking](net::AsyncOutcome outcome) {
-               if (!*alive) return;
-               const int status = outcome.answer ? static_cast<int>(outcome.answer->status) : 0;
-               if (is_worth_another_try(status) && clock_.monotonic_ns() < asking->until_ns) return ask_later(asking);
-               if (!outcome.answer) return asking->heard(0, outcome.answer.error().text());
-               asking->heard(status, std::move(outcome.answer->body));
-             }});
+  asking->id = node_.send(asking->request, {.on_done = [this, alive = alive_, asking](net::AsyncOutcome outcome) {
+                            if (!*alive) return;
+                            const int status = outcome.answer ? static_cast<int>(outcome.answer->status) : 0;
+                            if (is_worth_another_try(status) && clock_.monotonic_ns() < asking->until_ns)
+                              return ask_later(asking);
+                            if (!outcome.answer) return asking->heard(0, outcome.answer.error().text());
+                            asking->heard(status, std::move(outcome.answer->body));
+                          }});
 }
 
 void NodeLink::ask_later(const std::shared_ptr<Asking>& asking) {
@@ -97,8 +99,20 @@ void NodeLink::post(std::string path, const json::Value& body, milliseconds pati
   request.timeout = answer_wait;
   request.answer_bytes_max = limits::kNodeAnswerBytesMax;
   const std::int64_t until = clock_.monotonic_ns() + std::chrono::nanoseconds(patience).count();
-  ask(std::make_shared<Asking>(
-      Asking{std::move(request), until, std::move(heard), boost::asio::steady_timer(context_)}));
+  const auto asking = std::make_shared<Asking>(
+      Asking{std::move(request), until, std::move(heard), boost::asio::steady_timer(context_)});
+  newest_ = asking;
+  ask(asking);
+}
+
+void NodeLink::hurry(milliseconds time) {
+  const auto asking = newest_.lock();
+  if (!asking) return;
+  node_.cancel(asking->id);
+  asking->pause.cancel();
+  asking->until_ns = 0;
+  asking->request.timeout = time;
+  ask(asking);
 }
 
 void NodeLink::post_text(std::string path, std::string text, milliseconds patience, Heard heard) {

@@ -36,6 +36,10 @@ class NodeLink {
             std::chrono::milliseconds answer_wait = std::chrono::seconds(30));
   void post_text(std::string path, std::string text, std::chrono::milliseconds patience, Heard heard);
 
+  // The newest of what was posted is not waited for any longer: asked once more with the same key, and answered within `time` if it was
+  // done, or else heard of as not told.
+  void hurry(std::chrono::milliseconds time);
+
   // The entries of these streams from `from` on, one after the other, for as long as the link lives; a stream that breaks is made again.
   void follow(const std::vector<std::string>& streams, std::uint64_t from, std::function<void(std::string data)> entry);
   void stop_following();
@@ -54,6 +58,7 @@ class NodeLink {
   std::string token_, session_token_;
   boost::asio::steady_timer follow_pause_;
   std::string follow_target_, last_event_id_;
+  std::weak_ptr<Asking> newest_;
   std::function<void(std::string)> entry_;
   net::AsyncId following_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

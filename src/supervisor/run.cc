@@ -63,9 +63,9 @@ std::vector<Problem> problems_of(const std::vector<Diagnostic>& diagnostics) {
 // What is not for agents: a credential, and what changes where the node is found.
 bool is_passed_on(std::string_view setting) {
   static constexpr std::string_view kNot[] = {
-      "BATON_TOKEN",      "BATON_SESSION_TOKEN", "BATON_NODE",       "BATON_IN_PROCESS", "BATON_KEYS",
-      "BATON_SESSION",    "BATON_AGENT_ID",      "BATON_ROLE",       "BATON_WORK",       "BATON_PHASE",
-      "BATON_INPUT_FILE", "BATON_REPAIR_FILE",   "BATON_ANSWER_FILE"};
+      "BATON_TOKEN",      "BATON_SESSION_TOKEN", "BATON_NODE",        "BATON_IN_PROCESS", "BATON_KEYS",
+      "BATON_SESSION",    "BATON_AGENT_ID",      "BATON_ROLE",        "BATON_WORK",       "BATON_PHASE",
+      "BATON_INPUT_FILE", "BATON_REPAIR_FILE",   "BATON_ANSWER_FILE", "BATON_ROUND"};
   const std::string_view name = setting.substr(0, setting.find('='));
   return std::ranges::find(kNot, name) == std::end(kNot);
 }
@@ -242,10 +242,14 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     place.node = options_.node.unix_path.empty() ? options_.node.url : "unix:" + options_.node.unix_path;
     place.session_token = token_;
     place.servers = options_.servers;
+    place.home = options_.home;
+    place.client_settings = options_.client_settings;
     const Wiring wiring = wire(options_.client, place);
     if (!wiring.problem.empty()) return wiring.problem;
     for (const WiringFile& file : wiring.files)
       if (auto written = folder_->write(file.path, file.text); !written) return written.error().text();
+    for (const auto& [path, target] : wiring.links)
+      if (auto linked = folder_->link(path, target); !linked) return linked.error().text();
     for (const std::string& one : wiring.left_out) say(one);
     argv.insert(argv.begin() + static_cast<std::ptrdiff_t>(program_words(options_.client, argv)),
                 wiring.arguments.begin(), wiring.arguments.end());
@@ -310,9 +314,10 @@ class Run::Core : public std::enable_shared_from_this<Core> {
   void carry_out(const StartAgent& what) {
     Started started = first_;
     std::vector<std::string> environment = environment_;
+    environment.push_back("BATON_ROUND=" + std::to_string(++rounds_));
     if (what.round != StartAgent::Round::First) {
       const bool repairs = what.round == StartAgent::Round::Repair;
-      const std::string text = repairs ? repair_text(what) : go_on_text(what.text, outcome_.agent_id);
+      const std::string text = repairs ? repair_text(what) : go_on_text(what.answered, what.text, outcome_.agent_id);
       const std::string file = folder_->path() + (repairs ? "/repair.txt" : "/answer.txt");
       if (auto written = folder_->write(file, text); !written) return tell_later(NotStarted{written.error().text()});
       environment.push_back((repairs ? "BATON_REPAIR_FILE=" : "BATON_ANSWER_FILE=") + file);
@@ -597,7 +602,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
   Dialect dialect_ = Dialect::AgentContract;
   std::string body_, tail_;
   std::set<std::string> own_handoffs_;
-  int handoffs_ = 0;
+  int handoffs_ = 0, rounds_ = 0;
   std::uint64_t calls_ = 0, ticks_ = 0;
   std::int64_t began_ = 0;
   Outcome outcome_;

@@ -47,4 +47,13 @@ Result<void> RunFolder::write(const std::string& path, std::string_view text) co
   return {};
 }
 
+Result<void> RunFolder::link(const std::string& path, const std::string& target) const {
+  std::error_code error;
+  if (!fs::exists(target, error)) return {};
+  fs::create_directories(fs::path(path).parent_path(), error);
+  fs::create_symlink(target, path, error);
+  if (error) return failure("making " + printable(path, 200), error.message());
+  return {};
+}
+
 }  // namespace baton::supervisor

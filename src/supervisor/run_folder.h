@@ -20,6 +20,8 @@ class RunFolder {
   const std::string& path() const { return path_; }
   // A new file below it, mode 0600; folders on the way are made. One that is there is written anew.
   Result<void> write(const std::string& path, std::string_view text) const;
+  // A link below it to a file that exists; to one that does not, nothing is done.
+  Result<void> link(const std::string& path, const std::string& target) const;
 
  private:
   explicit RunFolder(std::string path) : path_(std::move(path)) {}

@@ -17,6 +17,8 @@ using std::chrono::seconds;
 // One ask waits so long at most: a longer wait is several of them, so that a node may be stopped and started meanwhile.
 constexpr std::int64_t kWaitSecondsEach = 20;
 constexpr milliseconds kPatience{10'000}, kWatchPause{1'000};
+// For the answer to a claim that may have been made just when we were told to stop.
+constexpr milliseconds kLastAnswer{500};
 
 }  // namespace
 
@@ -55,6 +57,7 @@ void Supervisor::claimed(int status, std::string body) {
   const Options& options = shared_.options;
   const bool watches = options.watch && options.work.empty();
   auto parsed = json::parse_owned(body);
+  if (stopping_ && status == 0) return finish(options.watch ? 0 : static_cast<int>(End::CouldNot));
   if (status < 200 || status >= 300 || !parsed) {
     const std::string why = status != 0 && parsed ? listed(problems_in(parsed->root()))
                             : status == 0         ? body
@@ -102,8 +105,9 @@ void Supervisor::stop() {
   const bool again = std::exchange(stopping_, true);
   if (run_) return run_->stop();
   pause_.cancel();
-  // A claim that waits holds nothing; one whose answer is on its way is given back when it comes.
-  if (!claiming_ || again) return finish(shared_.options.watch ? 0 : static_cast<int>(End::CouldNot));
+  // A claim that waits holds nothing; one that was made is given back when its answer comes.
+  if (claiming_ && !again) return node_.hurry(kLastAnswer);
+  finish(shared_.options.watch ? 0 : static_cast<int>(End::CouldNot));
 }
 
 void Supervisor::finish(int status) {

@@ -439,19 +439,30 @@ void wire_codex(const RunPlace& place, Wiring& out) {
   out.arguments.emplace_back("--dangerously-bypass-hook-trust");
 }
 
+// By a home of its own: settings of the system's are taken only from root's folders, and passed over with a warning otherwise.
 void wire_gemini(const RunPlace& place, Wiring& out) {
   const Proxies proxies(place, out);
-  Value settings = Value::object();
+  const auto own = json::parse(place.client_settings);
+  Value settings = own && own->root().is_object() ? Value::copy(own->root()) : Value::object();
+  if (!place.client_settings.empty() && !own) {
+    out.problem = "the user's settings of Gemini CLI are not JSON";
+    return;
+  }
   settings.set("hooks", hook_table(place, Client::Gemini,
                                    {kGeminiToolEvents, kGeminiEvents, ".*", kHookSeconds * 1000, false, "baton"},
                                    proxies.names()));
-  settings.set("tools", Value::object()).set("enableHooks", true);
+  const auto member = [&](std::string_view name) -> Value& {
+    Value* known = settings.find(name);
+    return known != nullptr && known->is_object() ? *known : settings.set(name, Value::object());
+  };
+  member("tools").set("enableHooks", true);
   settings.set("hooksConfig", Value::object()).set("enabled", true);
   settings.set("mcpServers", servers_object(proxies, place));
-  if (!proxies.left_out().empty()) settings.set("mcp", Value::object()).set("excluded", texts(proxies.left_out()));
-  const std::string file = place.folder + "/gemini.json";
-  out.files.push_back({file, json::write_pretty(settings) + "\n"});
-  out.environment.emplace_back("GEMINI_CLI_SYSTEM_SETTINGS_PATH", file);
+  const std::string folder = place.folder + "/gemini/.gemini";
+  out.files.push_back({folder + "/settings.json", json::write_pretty(settings) + "\n"});
+  for (const std::string_view name : {"oauth_creds.json", "google_accounts.json", "installation_id"})
+    out.links.emplace_back(folder + "/" + std::string(name), place.home + "/.gemini/" + std::string(name));
+  out.environment.emplace_back("GEMINI_CLI_HOME", place.folder + "/gemini");
 }
 
 void wire_opencode(const RunPlace& place, Wiring& out) {
@@ -514,6 +525,9 @@ void wire_copilot(const RunPlace& place, Wiring& out) {
   hooks.set("version", 1);
   hooks.set("hooks", std::move(table));
   out.files.push_back({place.folder + "/copilot/hooks/baton.json", json::write_pretty(hooks) + "\n"});
+  // A copy: the client writes into it.
+  if (!place.client_settings.empty())
+    out.files.push_back({place.folder + "/copilot/config.json", place.client_settings});
   out.environment.emplace_back("COPILOT_HOME", place.folder + "/copilot");
 }
 
@@ -544,11 +558,31 @@ std::vector<std::string> server_files(Client client, std::string_view home, std:
   switch (client) {
     case Client::Claude: return {user + "/.claude.json", project + "/.mcp.json"};
     case Client::Codex: return {(codex_home.empty() ? user + "/.codex" : std::string(codex_home)) + "/config.toml"};
-    case Client::Gemini: return {user + "/.gemini/settings.json", project + "/.gemini/settings.json"};
+    case Client::Gemini: return {user + "/.gemini/settings.json"};
     case Client::Copilot: return {user + "/.copilot/mcp-config.json"};
     case Client::OpenCode: return {user + "/.config/opencode/opencode.json", project + "/opencode.json"};
     case Client::Other: return {};
   }
+  return {};
+}
+
+std::string settings_file(Client client, std::string_view home) {
+  if (client == Client::Gemini) return std::string(home) + "/.gemini/settings.json";
+  if (client == Client::Copilot) return std::string(home) + "/.copilot/config.json";
+  return {};
+}
+
+std::string overriding_file(Client client, std::string_view project_folder) {
+  return client == Client::Gemini ? std::string(project_folder) + "/.gemini/settings.json" : std::string();
+}
+
+std::string problem_with_override(Client client, std::string_view text) {
+  if (client != Client::Gemini) return {};
+  const auto parsed = json::parse(text);
+  if (!parsed || !parsed->root().is_object()) return "it is not JSON";
+  for (const std::string_view name : {"hooks", "hooksConfig", "mcpServers", "mcp"})
+    if (parsed->root()[name]) return "it has `" + std::string(name) + "`";
+  if (parsed->root()["tools"]["enableHooks"]) return "it has `tools.enableHooks`";
   return {};
 }
 

@@ -42,13 +42,24 @@ struct RunPlace {
   std::string socket, node;        // the node's socket; BATON_NODE
   std::string session_token;       // of the session that the proxies join
   std::vector<McpServer> servers;  // of the client's configuration
+  std::string home;                // the user's
+  // Of a client that gets a home of its own for the run: what the user has there (settings_file()); empty: nothing.
+  std::string client_settings;
 };
+
+// The user's settings that a home of its own would hide; empty: it needs none.
+std::string settings_file(Client client, std::string_view home);
+// A file of the folder that counts before what is wired, and what must not be in it; empty: there is none.
+std::string overriding_file(Client client, std::string_view project_folder);
+std::string problem_with_override(Client client, std::string_view text);
 
 struct WiringFile {
   std::string path, text;  // absolute, below the run's folder
 };
 struct Wiring {
   std::vector<WiringFile> files;
+  // Paths below the run's folder that lead to files of the user, where those exist: credentials, which stay where they are.
+  std::vector<std::pair<std::string, std::string>> links;
   std::vector<std::string> arguments;  // behind the words of the program
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> left_out;  // servers, and why; for people

@@ -55,10 +55,17 @@ std::string brief(const Value& envelope, std::string_view input_file) {
   return out + agent_contract::skeleton(agent_id);
 }
 
-std::string go_on_text(std::string_view answer, std::string_view agent_id) {
-  std::string out = answer.empty() ? "Go on with the work.\n"
-                                   : "A person has answered:\n\n" + std::string(answer) + "\n\nGo on with the work.\n";
-  return out + "End your last message with the handoff, in this form:\n\n" + agent_contract::skeleton(agent_id);
+std::string go_on_text(bool answered, std::string_view answer, std::string_view agent_id) {
+  std::string out;
+  if (answered && answer.empty()) out = "A person has agreed to what you asked for. ";
+  else if (answered) out = "A person has answered:\n\n" + std::string(answer) + "\n\n";
+  out += "Go on with the work.";
+  if (answered)
+    out +=
+        " Your last status was a question, and only IN_PROGRESS can follow one: end this message with plan_status "
+        "IN_PROGRESS. You will then be "
+        "asked to go on.";
+  return out + " The handoff stands at the end of your message, in this form:\n\n" + agent_contract::skeleton(agent_id);
 }
 
 std::vector<Problem> problems_in(json::Node problem) {

@@ -18,8 +18,9 @@ namespace baton::supervisor {
 // line is only named by its file.
 std::string brief(const json::Value& envelope, std::string_view input_file);
 
-// What an agent is told that goes on: with the answer of a person, or after a report.
-std::string go_on_text(std::string_view answer, std::string_view agent_id);
+// What an agent is told that goes on: after a person has acted (with words or without), or after a report. After a question the format
+// lets only IN_PROGRESS follow, so that is asked for first.
+std::string go_on_text(bool answered, std::string_view answer, std::string_view agent_id);
 
 // The problems that a node's refusal lists (application/problem+json).
 std::vector<agent_contract::Problem> problems_in(json::Node problem);

@@ -11,8 +11,7 @@
     behind              a block with text behind it
     stranger            a block of another agent
     submit              hands over by `baton handoff submit`
-    on-repair           when this is a repair, goes on here; otherwise ends here (what is before is the first start)
-    once                what follows is only done in the first start
+    then                what stands behind it is for the next start, and the last part for all that follow
     sleep SECONDS | spin SECONDS | tick SECONDS     does nothing; uses the processor; prints a line a second
     deaf                does not hear SIGTERM
     child SECONDS       starts a process of its own group that sleeps, and says its id
@@ -53,11 +52,11 @@ def block(status, agent=None, **more):
     return "```agent_contract_handoff\n" + json.dumps(body) + "\n```"
 
 
-if "on-repair" in words:
-    at = words.index("on-repair")
-    words = words[at + 1:] if repair or answer else words[:at]
-if "once" in words and (repair or answer):
-    words = words[:words.index("once")]
+for _ in range(int(os.environ["BATON_ROUND"]) - 1):
+    if "then" in words:
+        words = words[words.index("then") + 1:]
+if "then" in words:
+    words = words[:words.index("then")]
 
 while words:
     word = words.pop(0)
@@ -82,8 +81,6 @@ while words:
         done = subprocess.run([os.environ["TEST_BATON"], "handoff", "submit"], input=block("COMPLETE", user_facing_summary="Submitted."),
                               text=True, capture_output=True)
         print(done.stdout, done.stderr, flush=True)
-    elif word == "once":
-        pass
     elif word == "sleep":
         time.sleep(float(words.pop(0)))
     elif word == "spin":
