@@ -383,7 +383,7 @@ TEST(Supervisor, Wiring) {
     place.hook = test["no_hook"].is_true() ? "" : "/usr/bin/baton-hook";
     place.socket = test["no_socket"].is_true() ? "" : "/s/it's node.sock";
     place.node = "unix:/s/it's node.sock";
-    place.session_token = "TOKEN";
+    place.session_token = "the-token";
     place.opencode_plugin = "/usr/share/plugin.js";
     place.home = "/home/me";
     if (test["settings"]) place.client_settings = json::write(test["settings"]);
@@ -415,7 +415,7 @@ TEST(Supervisor, Wiring) {
     EXPECT_TRUE(fits(test["expect"], shown)) << json::write_pretty(shown);
     // On a command line everybody could read it.
     for (const std::string& argument : wiring.arguments)
-      EXPECT_EQ(argument.find("TOKEN"), std::string::npos) << argument;
+      EXPECT_EQ(argument.find("the-token"), std::string::npos) << argument;
   }
 }
 
@@ -500,7 +500,7 @@ TEST(Supervisor, LastWords) {
   EXPECT_EQ(last_words("abc", 2), "bc");
   EXPECT_EQ(last_words("a\xC3\xA9", 1), "");  // not half a character
   EXPECT_EQ(last_words("a\xFF\xFE", 10), "a??");
-  const std::string secret = std::string("ghp") + "_" + std::string(36, 'a');
+  const std::string secret = std::string("ghp") + "_" + "Zx9Qw3Lm7Rt5Yp1Vb8Nc2Kd6Hs4Jf0GuEiOa";
   EXPECT_EQ(last_words("token " + secret + " end", 4096).find(secret), std::string::npos);
 }
 
