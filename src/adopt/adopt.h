@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts a coding agent behind Baton by its own settings: hooks that ask baton-hook, and the MCP proxy in front of every server. And takes it out
+// again.
+//
+// Pure: texts of settings files in, changed texts out; whoever calls reads and writes the files, and keeps the originals. Everything that is not
+// changed stays byte for byte (adopt/splice.h, adopt/toml.h). Doing it twice changes nothing the second time, and that is also how tampering is found:
+// what a second time would change is what somebody took out.
+//
+// What the client's own rules say (permissions and the like) stays in force in the client. It is also carried into a pack as far as contracts can
+// say it, and what they cannot is listed with the reason (adopt/rules.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "adopt/rules.h"
+#include "hooks/event.h"
+
+namespace baton::adopt {
+
+enum class Base : std::uint8_t { Project, Home };
+
+// A file that a client reads and `adopt` looks at.
+struct Place {
+  Base base;
+  std::string_view path;  // below the project's folder or the user's home
+};
+std::vector<Place> places_of(hooks::Client client);
+
+struct File {
+  Place place;
+  bool exists = false;
+  std::string text;
+};
+
+struct Options {
+  std::string baton;  // absolute paths of the two programs
+  std::string hook;
+  std::string project;  // absolute; for rules about relative paths
+  std::string home;
+};
+
+struct Edit {
+  Place place;
+  bool existed = false;
+  std::string before, after;
+};
+
+struct Adoption {
+  std::vector<Edit> edits;              // files that change
+  std::vector<std::string> changes;     // what, one line each: "hook PreToolUse in .claude/settings.json"
+  std::vector<std::string> left_alone;  // what should be wired and could not be, and why
+  std::vector<std::string> unhooked;    // those of them that are about hooks: the client is not held to anything
+  std::vector<std::string> servers;     // MCP servers that are behind the proxy after it
+  Pack pack;
+};
+
+// `files` are those of places_of(client), with what they hold; a file that is not there is not written unless hooks go into it.
+Adoption adopt(hooks::Client client, const std::vector<File>& files, const Options& options);
+
+// What is not as `adopt` would have it, one line each; empty: it is all there. Also what switches hooks off as a whole.
+std::vector<std::string> tampered(hooks::Client client, const std::vector<File>& files, const Options& options);
+
+// The original of an edit, or why it is not put back: the file is no longer what `adopt` made of it.
+tl::expected<std::string, std::string> undo(const Edit& edit, std::string_view now);
+
+}  // namespace baton::adopt
