@@ -144,6 +144,9 @@ def proxied_servers_are_the_proxys(place):
     passed(place.before("mcp__tickets__list", {"of": "me"}))
     need([one["tool"] for one in place.session()["open_calls"]] == ["list", "tickets:list"], place.session())
     passed(place.after("mcp__tickets__list", {"of": "me"}, [{"type": "text", "text": "none"}]))
+    # A contract for a tool of the client's own is none for a server's of that name.
+    denied(place.before("mcp__files__Read", {"file_path": "/etc/shadow"}), "no_contract")
+    denied(place.before("mcp__files__Bash", {"command": "make test"}), "no_contract")
     self = place.hook("claude", "PreToolUse", {"tool_name": "mcp__files__list", "tool_input": {}, "tool_use_id": "x"}, "--proxied", "a,files")
     passed(self)
     need(len(place.session()["open_calls"]) == 1, place.session())

@@ -10,6 +10,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "hooks/names.h"
 #include "hooks/read.h"
 #include "hooks/write.h"
 #include "http_api/handlers.h"
@@ -194,6 +195,9 @@ class Hook : public std::enable_shared_from_this<Hook> {
   // A contract may be for a server's tool alone, or for a tool of that name.
   void name_tool(void (Hook::*then)()) {
     if (!event_.is_mcp) return (this->*then)();
+    // A contract for one of the client's own tools is none for a server's tool that has its name.
+    const std::string bare = event_.tool.substr(event_.tool.find('/') + 1);
+    if (bare == "Bash" || hooks::shape_of(event_.client, bare).shape != hooks::Shape::Plain) return (this->*then)();
     read_then(asked_, [self = shared_from_this(), then](const AskedPtr&) {
       self->event_.tool = self->cases().tool_in_pack(self->session_, self->event_.tool);
       (*self.*then)();
