@@ -135,7 +135,9 @@ void Splice::push(json::Node array, const json::Value& value) { append(array, {{
 
 std::string Splice::text() const {
   std::vector<Edit> edits = edits_;
-  std::stable_sort(edits.begin(), edits.end(), [](const Edit& left, const Edit& right) { return left.at < right.at; });
+  std::sort(edits.begin(), edits.end(), [](const Edit& left, const Edit& right) {
+    return std::pair(left.at, left.size) < std::pair(right.at, right.size);
+  });
   std::string out;
   std::size_t at = 0;
   for (const Edit& edit : edits) {
