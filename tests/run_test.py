@@ -10,6 +10,7 @@ one failed.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -365,6 +366,10 @@ def could_not(place):
     place.go(status=2, command=["no-such-agent"])
     item = place.item()
     need(item["state"] == "waiting" and item["attempts"] == 0, item)
+    # A baton without baton-hook beside it, nor in PATH.
+    alone = os.path.join(place.folder, "alone")
+    os.mkdir(alone)
+    place.baton = shutil.copy(place.baton, alone)
     need("is not there" in place.go("x", status=2, command=[shim(place, "claude", "exit 0")]), "without baton-hook")
     need(place.item()["attempts"] == 0, place.item())
     need("nothing to claim" in place.go("claim-done", status=1, options=["--phase", "REVIEW"]), "nothing there")
