@@ -710,8 +710,7 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
       refused = {report(Code::SESSION_OPTIONS, {},
                         {{"problem", "there are more than " + std::to_string(limits::kStepCallsMax) + " calls"}})};
     asking->starts = asking->question->root()["start"].is_true();
-    asking->may_resume =
-        calls.size() == 1 && (calls[0].id.empty() || asking->question->root()["resume"].is_true());
+    asking->may_resume = calls.size() == 1 && (calls[0].id.empty() || asking->question->root()["resume"].is_true());
     for (std::size_t i = 0; i < calls.size(); ++i) {
       session::Proposed& call = calls[i];
       if (call.id.size() > limits::kCallIdBytesMax || call.tool.size() > limits::kCallIdBytesMax)
@@ -738,11 +737,9 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
     if (auto answer = inside_->lane->propose(by, session_id, asking)) return done(std::move(*answer));
   std::vector<Read> reads = reads_of_governed(session_id);
   std::string touches = session_id;
-  inside_->run(by,
-               [session_id = std::move(session_id), asking](Act& act) {
-                 return Govern(act, session_id, *asking).run();
-               },
-               std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
+  inside_->run(
+      by, [session_id = std::move(session_id), asking](Act& act) { return Govern(act, session_id, *asking).run(); },
+      std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
 }
 
 // --- beginning and settling ---------------------------------------------------------------------------------------------------------
