@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "http_api/handlers.h"
 #include "net/process.h"
+#include "runtime/work_events.h"
 
 namespace baton::http_api::handlers {
 namespace {
@@ -56,10 +57,21 @@ void register_process(const AskedPtr& asked) {
   const net::Ancestry above = net::ancestry(pid);
   if (above.processes.empty() || above.processes.front() != *process || !above.contains(*caller))
     return refuse("does not descend from the caller");
+  const runtime::ProcessMark mark{
+      .boot_id = asked->workings().around.boot_id, .pid = process->pid, .started = process->start_ticks};
   cases(asked).register_process(
-      asked->mutation(), asked->id,
-      {.boot_id = asked->workings().around.boot_id, .pid = process->pid, .started = process->start_ticks},
-      settle(asked));
+      asked->mutation(), asked->id, mark, [asked, mark](const Result<runtime::Answer>& result) {
+        // Whoever is told that it is registered lets the agent go: it must count here and now. Other nodes have it from the feed.
+        if (result && result->refused.empty()) {
+          json::Value payload = json::Value::object();
+          payload.set("boot_id", mark.boot_id);
+          payload.set("pid", mark.pid);
+          payload.set("started", mark.started);
+          payload.set("session_id", asked->id);
+          asked->workings().around.access.learn(runtime::kProcessRegistered, json::write(payload));
+        }
+        asked->settle(result);
+      });
 }
 
 // --- context ------------------------------------------------------------------------------------------------------------
