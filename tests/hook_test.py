@@ -12,16 +12,11 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from pathlib import Path
 
 from node_harness import Workspace
+from stories import CONTRACT, WAIT, need, tell
 
-WAIT = 60
-DEFAULTS = {"side_effect": "read", "evidence_class": "unverifiable", "commit_requirement": "acknowledged",
-            "timeouts": {"total_ms": 60000}, "retries": {"max_attempts": 1, "retry_on": []},
-            "rate_limits": {"on_429": {"respect_retry_after": True, "max_sleep_seconds": 5}},
-            "assertions": {"input_invariants": [], "output_invariants": []}, "allowed_errors": [], "golden_cases": []}
 CONTRACTS = {
     "Read": {},
     "Bash": {"side_effect": "write", "gate": "allow", "argument_value_invariants": [{"path": "$.command", "one_of": ["make test", "make deploy"]}]},
@@ -30,15 +25,6 @@ CONTRACTS = {
     "list": {}, "tickets:list": {"argument_value_invariants": [{"path": "$.of", "one_of": ["me"]}]},
 }
 SESSION = {"schema_version": "1.0", "agent": "hooked", "session_limits": {"max_tool_calls": 50, "max_steps": 50}}
-
-
-class Wrong(Exception):
-    pass
-
-
-def need(condition, what):
-    if not condition:
-        raise Wrong(str(what)[:4000])
 
 
 class Place(Workspace):
@@ -51,7 +37,7 @@ class Place(Workspace):
         pack.mkdir()
         (pack / "session.yaml").write_text(json.dumps(SESSION))
         for tool, more in CONTRACTS.items():
-            (pack / (tool.replace("/", "_") + ".yaml")).write_text(json.dumps({"tool": tool, **DEFAULTS, **more}))
+            (pack / (tool.replace("/", "_") + ".yaml")).write_text(json.dumps({"tool": tool, **CONTRACT, **more}))
         self.run("contract", "activate", str(pack), "--role", "agent", "--node", "unix:" + self.node.socket_path)
         self.number = 0
 
@@ -261,28 +247,10 @@ def with_a_lease(place):
         denied(place.before("Read", {"file_path": "b"}, environment=shown), "session_closed" if story == "repaired" else "lease_stale")
 
 
-STORIES = {one.__name__: one for one in (
+STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease)}
 
 
-def main():
-    baton, hook, chosen = sys.argv[1], sys.argv[2], sys.argv[3:] or list(STORIES)
-    failed = 0
-    for name in chosen:
-        began = time.monotonic()
-        try:
-            with Place(baton, hook) as place:
-                STORIES[name](place)
-                for node in place.nodes:
-                    node.stop()
-                place.verify()
-            print(f"ok    {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        except Exception as error:
-            failed += 1
-            print(f"WRONG {name}: {error if isinstance(error, Wrong) else traceback.format_exc()}", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tell(STORIES, sys.argv[3:], lambda: Place(sys.argv[1], sys.argv[2])))

@@ -19,16 +19,15 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 from node_harness import Workspace
+from stories import CONTRACT, WAIT, Wrong, eventually, need, tell
 
 HERE = Path(__file__).resolve().parent
 FIXTURE = str(HERE / "mcp" / "fixture_server.py")
-WAIT = 60
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
 SESSION_KEY = "dev.baton/session"
@@ -53,25 +52,6 @@ SESSION = {
 }
 
 
-class Wrong(Exception):
-    pass
-
-
-def need(condition, what):
-    if not condition:
-        raise Wrong(str(what)[:4000])
-
-
-def eventually(what, check, seconds=WAIT):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        found = check()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise Wrong("never happened: " + what)
-
-
 def modern_meta(capabilities, **more):
     return {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": capabilities, **more}
 
@@ -80,10 +60,7 @@ def write_pack(folder, session=None, **changed):
     folder.mkdir()
     (folder / "session.yaml").write_text(json.dumps({**SESSION, **(session or {})}))
     for tool, more in CONTRACTS.items():
-        contract = {"tool": tool, "side_effect": "read", "evidence_class": "unverifiable", "commit_requirement": "acknowledged",
-                    "timeouts": {"total_ms": 60000}, "retries": {"max_attempts": 1, "retry_on": []},
-                    "rate_limits": {"on_429": {"respect_retry_after": True, "max_sleep_seconds": 5}},
-                    "assertions": {"input_invariants": [], "output_invariants": []}, "allowed_errors": [], "golden_cases": []}
+        contract = {"tool": tool, **CONTRACT}
         contract.update(more)
         contract.update(changed.get(tool, {}))
         (folder / (tool + ".yaml")).write_text(json.dumps(contract))
@@ -1219,26 +1196,5 @@ STORIES = {
 }
 
 
-def main():
-    baton, chosen = sys.argv[1], sys.argv[2:] or list(STORIES)
-    failed = 0
-    for name in chosen:
-        story, how = STORIES[name]
-        began = time.monotonic()
-        try:
-            with Place(baton, **how) as place:
-                story(place)
-                for client in place.clients:
-                    client.kill()
-                for node in place.nodes:
-                    node.stop()
-                place.verify()
-            print(f"ok    {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        except Exception as error:
-            failed += 1
-            print(f"WRONG {name}: {error if isinstance(error, Wrong) else traceback.format_exc()}", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tell(STORIES, sys.argv[2:], lambda **how: Place(sys.argv[1], **how)))

@@ -15,39 +15,15 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 from pathlib import Path
 
 from node_harness import Workspace
+from stories import CONTRACT, WAIT, Wrong, eventually, need, tell
 
 HERE = Path(__file__).resolve().parent
 AGENT = str(HERE / "supervisor" / "agent.py")
-WAIT = 120
 
 SESSION = {"schema_version": "1.0", "agent": "scripted"}
-CONTRACT = {"tool": "echo", "side_effect": "read", "evidence_class": "unverifiable", "commit_requirement": "acknowledged",
-            "timeouts": {"total_ms": 60000}, "retries": {"max_attempts": 1, "retry_on": []},
-            "rate_limits": {"on_429": {"respect_retry_after": True, "max_sleep_seconds": 5}},
-            "assertions": {"input_invariants": [], "output_invariants": []}, "allowed_errors": [], "golden_cases": []}
-
-
-class Wrong(Exception):
-    pass
-
-
-def need(condition, what):
-    if not condition:
-        raise Wrong(str(what)[:4000])
-
-
-def eventually(what, check, seconds=WAIT):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        found = check()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise Wrong("never happened: " + what)
 
 
 def is_alive(pid):
@@ -67,7 +43,7 @@ class Place(Workspace):
         pack = Path(self.folder) / "pack"
         pack.mkdir()
         (pack / "session.yaml").write_text(json.dumps(SESSION))
-        (pack / "echo.yaml").write_text(json.dumps(CONTRACT))
+        (pack / "echo.yaml").write_text(json.dumps({"tool": "echo", **CONTRACT}))
         self.run("contract", "activate", str(pack), "--role", "agent", "--node", "unix:" + self.node.socket_path)
         self.notes = os.path.join(self.folder, "notes")
 
@@ -450,24 +426,5 @@ STORIES = {story.__name__: (story, how) for story, how in [
 ]}
 
 
-def main():
-    baton, chosen = sys.argv[1], sys.argv[2:] or list(STORIES)
-    failed = 0
-    for name in chosen:
-        story, how = STORIES[name]
-        began = time.monotonic()
-        try:
-            with Place(baton, **how) as place:
-                story(place)
-                for node in place.nodes:
-                    node.stop()
-                place.verify()
-            print(f"ok    {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        except Exception as error:
-            failed += 1
-            print(f"WRONG {name}: {error if isinstance(error, Wrong) else traceback.format_exc()}", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tell(STORIES, sys.argv[2:], lambda **how: Place(sys.argv[1], **how)))

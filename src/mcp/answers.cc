@@ -88,8 +88,11 @@ std::string unknown_tool(std::string_view id, std::string_view name) {
   return error_message(id, kInvalidParams, "Unknown tool: " + std::string(name));
 }
 
-std::string notification(std::string_view method, std::string_view params) {
-  std::string out = R"({"jsonrpc":"2.0","method":)";
+namespace {
+
+// Finishes a message that was begun: what is wanted, and with what.
+std::string with_method(std::string out, std::string_view method, std::string_view params) {
+  out += R"(,"method":)";
   json::append_canonical_string(out, method);
   if (!params.empty()) {
     out += R"(,"params":)";
@@ -99,16 +102,14 @@ std::string notification(std::string_view method, std::string_view params) {
   return out;
 }
 
+}  // namespace
+
+std::string notification(std::string_view method, std::string_view params) {
+  return with_method(R"({"jsonrpc":"2.0")", method, params);
+}
+
 std::string request(std::string_view id, std::string_view method, std::string_view params) {
-  std::string out = begin_message(id);
-  out += R"(,"method":)";
-  json::append_canonical_string(out, method);
-  if (!params.empty()) {
-    out += R"(,"params":)";
-    out += params;
-  }
-  out += '}';
-  return out;
+  return with_method(begin_message(id), method, params);
 }
 
 std::string cancelled(std::string_view request_id, std::string_view reason) {
