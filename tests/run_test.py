@@ -278,11 +278,13 @@ def supervisor_is_killed(place):
     # As by a power cut: the agent dies with it, the item is back when its lease is over, and what the agent would say is refused.
     place.create()
     run, noted = running(place, "child", "600", "tick", "600", options=["--ttl", "3s"])
+    # Once it is dead nobody hands on what the agent printed.
+    child = int(eventually("its child is known", lambda: Path(run.out).read_text().split("child ")[1:])[0].split()[0])
     run.kill()
     run.wait(WAIT)
     eventually("the agent is gone", lambda: not is_alive(noted["pid"]), 20)
     # What it has started is out of the kernel's reach, and ours to end.
-    os.kill(int(eventually("its child is known", lambda: Path(run.out).read_text().split("child ")[1:])[0].split()[0]), signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)
     eventually("the item is back", lambda: place.item()["state"] == "waiting")
     need(place.item()["attempts"] == 1, place.item())
     late = place.node.request("POST", f"/v1/sessions/{noted['environment']['BATON_SESSION']}/handoff", json.dumps(
