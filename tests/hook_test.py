@@ -18,7 +18,7 @@ from node_harness import Workspace
 from stories import CONTRACT, WAIT, need, tell
 
 CONTRACTS = {
-    "Read": {},
+    "Read": {}, "Write": {"side_effect": "write", "gate": "allow"},
     "Bash": {"side_effect": "write", "gate": "allow", "argument_value_invariants": [{"path": "$.command", "one_of": ["make test", "make deploy"]}]},
     "Deploy": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
     "Checked": {"assertions": {"input_invariants": [], "output_invariants": [{"path": "$.good", "equals": True}]}},
@@ -247,9 +247,35 @@ def with_a_lease(place):
         denied(place.before("Read", {"file_path": "b"}, environment=shown), "session_closed" if story == "repaired" else "lease_stale")
 
 
+def what_no_contract_allows(place):
+    here = Path(place.folder)
+    denied(place.before("Read", {"file_path": "/srv/app/.baton/config.yaml"}), "protected_path")
+    # The node's own store, keys and pack have other names, and are known by where they lie.
+    denied(place.before("Read", {"file_path": place.store + "/ledger.db"}), "protected_path")
+    denied(place.before("Bash", {"command": f"cat {here}/keys/*"}), "protected_path")
+    denied(place.before("Write", {"file_path": str(here / "pack/Bash.yaml"), "content": "x"}), "protected_path")
+    denied(place.before("Write", {"file_path": os.path.abspath(place.hook_program), "content": "x"}), "protected_path")
+    # Settings may be read, not written.
+    passed(place.before("Read", {"file_path": ".claude/settings.json"}))
+    passed(place.after("Read", {"file_path": ".claude/settings.json"}, {}))
+    denied(place.before("Write", {"file_path": ".claude/settings.json", "content": "{}"}), "protected_path")
+    denied(place.before("Bash", {"command": "echo {} > .claude/settings.json"}), "protected_path")
+    # What is handed over in the end is looked at as well.
+    session = place.node.request("POST", "/v1/sessions", {"role": "agent"}, token=place.token).json["session"]
+
+    def ask(what, body):
+        return place.node.request("POST", f"/v1/sessions/{session['id']}/{what}", body, session=session["token"]).json
+
+    proposed = ask("calls", {"calls": [{"tool": "Write", "call_id": "w", "arguments": {"file_path": "/srv/a"}}]})
+    need(proposed["calls"][0]["verdict"] == "allow", proposed)
+    begun = ask("start", {"call_id": "w", "arguments": {"file_path": "/srv/app/.mcp.json"}})
+    need(begun["verdict"] == "block" and begun["failures"][0]["code"] == "protected_path", begun)
+
+
 STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
-    sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease)}
+    sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease,
+    what_no_contract_allows)}
 
 
 if __name__ == "__main__":

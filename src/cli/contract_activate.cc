@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // baton contract activate: makes a pack usable by its hash, for a role; or a workflow with the packs of its roles. The files themselves
 // are recorded.
+#include <filesystem>
 #include <memory>
 
 #include "base/text.h"
@@ -32,11 +33,23 @@ void shorten(contract::PackSource& pack) {
 
 json::Value value_of(const std::string& text) { return json::Value::copy(json::parse_owned(text)->root()); }
 
+// Where the files lie, so that agents are kept from them. Empty where more than the pack lies there (a project), or its name is no text.
+std::string own_folder(const std::string& pack) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(pack, error);
+  if (error || !std::filesystem::is_directory(folder, error) || folder == folder.root_path()) return {};
+  for (const char* of_a_project : {".git", ".baton"})
+    if (std::filesystem::exists(folder / of_a_project, error)) return {};
+  const std::string out = folder.string();
+  return find_invalid_utf8(out) == out.size() ? out : std::string();
+}
+
 int activate(World& world, const Arguments& arguments) {
   auto folder = read_pack(world, arguments.pack);
   if (!folder) return could_not(world, folder.error());
   json::Value body = json::Value::object();
   if (!arguments.hash.empty()) body.set("hash", arguments.hash);
+  if (const std::string place = own_folder(arguments.pack); !place.empty()) body.set("folder", place);
   const bool whole = folder->workflow && arguments.role.empty();
   if (whole) {
     contract::WorkflowSource workflow = *folder->workflow;

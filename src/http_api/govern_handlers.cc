@@ -22,14 +22,15 @@ void activate_workflow(const AskedPtr& asked, json::Node root) {
     return asked->refuse({report(
         Code::SESSION_OPTIONS, {},
         {{"problem", "`workflow` has no `workflow` with name and text, or a pack of `packs` has no `contracts`"}})});
-  cases(asked).activate_workflow(asked->mutation(), std::move(*source), text_in(root, "hash"), settle(asked));
+  cases(asked).activate_workflow(asked->mutation(), std::move(*source), text_in(root, "hash"), settle(asked),
+                                 text_in(root, "folder"));
 }
 
 }  // namespace
 
 void activate_pack(const AskedPtr& asked) {
   const auto document = object_in(asked);
-  if (!document || !has_only(asked, document->root(), {"role", "hash", "pack", "workflow"})) return;
+  if (!document || !has_only(asked, document->root(), {"role", "hash", "pack", "workflow", "folder"})) return;
   const json::Node root = document->root();
   if (root["workflow"]) return activate_workflow(asked, root);
   auto pack = runtime::read_pack_text(json::write(json::Value::copy(root["pack"])));
@@ -37,7 +38,7 @@ void activate_pack(const AskedPtr& asked) {
     return asked->refuse(
         {report(Code::SESSION_OPTIONS, {}, {{"problem", "`pack` has no `contracts`, each with name and text"}})});
   cases(asked).activate_pack(asked->mutation(), std::move(*pack), text_in(root, "role"), text_in(root, "hash"),
-                             settle(asked));
+                             settle(asked), text_in(root, "folder"));
 }
 
 void list_packs(const AskedPtr& asked) {

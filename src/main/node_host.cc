@@ -20,10 +20,12 @@
 #include "base/limits.h"
 #include "base/socket_path.h"
 #include "base/text.h"
+#include "cli/credentials.h"
 #include "cli/input.h"
 #include "cli/render.h"
 #include "cli/stores.h"
 #include "net/process.h"
+#include "protection/protection.h"
 #include "secrets/detector.h"
 #include "store/tables.h"
 #include "workspace/config.h"
@@ -135,6 +137,31 @@ Result<void> add_witnesses(store::Store& store, runtime::Ledger& ledger, const s
       return tl::make_unexpected(added.error());
   }
   return {};
+}
+
+// What no agent may touch: where this node's record, keys and tokens lie, and Baton's own programs. With and without links.
+protection::Paths protected_paths(cli::World& world, const cli::ServeOptions& options, const cli::Location& location) {
+  protection::Paths out;
+  const auto add = [](std::vector<std::string>& to, const fs::path& path) {
+    std::error_code error;
+    for (const fs::path& one : {fs::absolute(path, error).lexically_normal(), fs::weakly_canonical(path, error)}) {
+      std::string text = one.string();
+      while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+      if (text.size() > 1 && std::find(to.begin(), to.end(), text) == to.end()) to.push_back(std::move(text));
+    }
+  };
+  if (location.kind == cli::LocationKind::Folder) add(out.secret, location.text);
+  if (!options.keys.empty()) add(out.secret, options.keys);
+  if (const auto keys = world.environment("BATON_KEYS")) add(out.secret, *keys);
+  if (const auto folder = cli::configuration_folder(world)) add(out.secret, *folder);
+  if (!options.config.empty()) add(out.fixed, options.config);
+  std::error_code error;
+  if (const fs::path self = fs::read_symlink("/proc/self/exe", error); !error) {
+    add(out.fixed, self);
+    add(out.fixed, self.parent_path() / "baton-hook");
+  }
+  out.home = world.environment("HOME").value_or("");
+  return out;
 }
 
 // --- a request without a socket -----------------------------------------------------------------------------------------
@@ -276,6 +303,8 @@ Result<std::unique_ptr<NodeHost>> NodeHost::prepare(const Given& given, bool cre
   in.open = std::move(*open);
   in.cases =
       std::make_unique<runtime::UseCases>(*in.open.store, *in.open.ledger, in.world.clock, in.world.random, in.config);
+  if (auto done = in.cases->protect(protected_paths(in.world, in.options, in.location)); !done)
+    return tl::make_unexpected(done.error());
   std::unique_ptr<NodeHost> host(new NodeHost(std::move(inside)));
   if (given.refuse_agents)
     if (auto may = host->need_no_agent(); !may) return tl::make_unexpected(may.error());

@@ -89,6 +89,7 @@ Result<void> fold_pack_activated(const Event& event, json::Node payload, store::
   content.set("agent", agent);
   content.set("by", event.actor_id);
   content.set("at", format_time(at));
+  if (payload["folder"].is_string()) content.set("folder", payload["folder"].string());
   return put(transaction, tables::kPackRoles, {role, pack, json::write(content)});
 }
 

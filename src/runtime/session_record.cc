@@ -119,6 +119,10 @@ Value step_value(const session::Rules& rules, const session::Proposal& proposal,
     } else {
       call.set("malformed", root ? "they are " + std::string(json::kind_name(root.kind())) : asked.malformed);
     }
+    if (!asked.protected_path.empty()) {
+      call.set("protected_path", asked.protected_path);
+      if (asked.protected_always) call.set("protected_always", true);
+    }
     call.set("verdict", session::name_of(judged.verdict));
     call.set("failures", failures_value(judged.failures));
     if (judged.asked) {
@@ -287,6 +291,8 @@ session::Proposal recorded_proposal(json::Node payload) {
     else one.arguments = session::Values::of_record(call["values"] ? call["values"] : call, call["arguments"]);
     if (call["arguments_sha256"].is_string()) one.digest = call["arguments_sha256"].string();
     if (call["spends"].is_string()) one.content_approval = call["spends"].string();
+    one.protected_path = optional_text(call, "protected_path");
+    one.protected_always = call["protected_always"].is_true();
     out.calls.push_back(std::move(one));
   }
   if (payload["request"].is_object()) out.request = session::Values::of_record(payload["request"]);

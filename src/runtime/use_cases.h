@@ -27,6 +27,7 @@
 #include "diagnostics/diagnostic.h"
 #include "handoff/handoff.h"
 #include "json/value.h"
+#include "protection/protection.h"
 #include "runtime/ledger.h"
 #include "runtime/writer.h"
 #include "session/state.h"
@@ -185,8 +186,9 @@ class UseCases {
 
   // --- governed sessions: decided by session/decide.h, recorded before anything happens ------------------------------------
   // Makes a pack usable, and the one for a role. `expected` empty, or the hash it must have. PACK_INVALID, PACK_SECRET.
+  // `folder`: where its files lie, for them to be protected from agents; empty: not told.
   void activate_pack(const Mutation& by, contract::PackSource pack, std::string role, std::string expected,
-                     Answered done);
+                     Answered done, std::string folder = {});
   // PACK_UNKNOWN, PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, SESSION_GOVERNED (it is already), SESSION_OPTIONS.
   void open_session(const Mutation& by, OpenSession asked, Answered done);
   // A response with its calls, as JSON (session/door.h); `start: true` begins what is allowed in the same commit. What is blocked is an
@@ -209,7 +211,8 @@ class UseCases {
 
   // --- workflows: decided by workflow/family.h ------------------------------------------------------------------------------
   // Makes a workflow with the packs of its roles usable. WORKFLOW_INVALID, PACK_SECRET.
-  void activate_workflow(const Mutation& by, contract::WorkflowSource source, std::string expected, Answered done);
+  void activate_workflow(const Mutation& by, contract::WorkflowSource source, std::string expected, Answered done,
+                         std::string folder = {});
   // The workflow and its first session. WORKFLOW_UNKNOWN, WORKFLOW_ROLE, and what open_session refuses.
   void start_workflow(const Mutation& by, StartWorkflow asked, Answered done);
   // By the session. handoff_not_declared, handoff_artifact_missing, handoff_resource_unknown, workflow_limit_exceeded, session_closed, session_killed.
@@ -244,6 +247,10 @@ class UseCases {
   void open_fast_lane();
   void close_fast_lane();
   std::uint64_t fast_reads() const;  // that were decided on it
+
+  // What no agent may touch, beside what is protected by its name everywhere, and the folders of packs that are active. Before anything is
+  // asked.
+  Result<void> protect(protection::Paths paths);
 
   // What equals_env is compared with, instead of the process's environment: for tests.
   void use_environment(std::map<std::string, std::string> variables);

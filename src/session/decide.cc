@@ -67,6 +67,9 @@ class StepJudge {
       return block(
           out, refusal(Code::arguments_malformed,
                        {{"problem", root ? "they are " + std::string(json::kind_name(root.kind())) : call.malformed}}));
+    if (!call.protected_path.empty() &&
+        (call.protected_always || !tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
+      return block(out, refusal(Code::protected_path, {{"path", call.protected_path}}));
     if (!tool) return block(out, refusal(Code::no_contract, {{"tool", call.tool}}));
     const bool loops = rules_.plan->limits.loop_threshold.has_value();
     if (!call.digest.empty()) out.digest = call.digest;
@@ -317,7 +320,8 @@ void take_turn(Judge& judge, const SharedCall& call, bool judged_again, CallVerd
 // --- starting ---------------------------------------------------------------------------------------------------------------------
 
 StartVerdict start(const Rules& rules, const State& state, std::string_view call_id, const Values& arguments,
-                   std::string_view digest, bool lease_stale, const Hiding* hiding, const Commons* commons) {
+                   std::string_view digest, bool lease_stale, const Hiding* hiding, const Commons* commons,
+                   std::string_view protected_path) {
   StartVerdict out;
   const OpenCall* call = state.find(call_id);
   if (call == nullptr || call->state != CallState::Pending) {
@@ -328,6 +332,8 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
   CallVerdict verdict;
   verdict.facts = call->facts;
   if (auto refused = standing_refusal(state, lease_stale)) verdict.failures.push_back(std::move(*refused));
+  else if (!protected_path.empty())
+    verdict.failures.push_back(refusal(Code::protected_path, {{"path", protected_path}}));
   Step step;
   step.commons = commons;
   step.left_out = {call};

@@ -3,7 +3,7 @@
 // a verdict with all its reasons comes out. Nothing changes; session/happenings.h has what a decision then does.
 //
 // The checks of a call are made in the order of contract::Check, which is the tool's list (contract/plan.h):
-//   1 session · 2 arguments · 3 contract · 4 labels · 5 policy · 6 risk gate · 7 phase · 8 forbidden · 9 limits · 10 loop ·
+//   1 session · 2 arguments, protected paths · 3 contract · 4 labels · 5 policy · 6 risk gate · 7 phase · 8 forbidden · 9 limits · 10 loop ·
 //   11 response and boundary assertions · 12 preconditions · 13 arguments · 14 refs · 15 aggregates · 16 envelopes · 17 shared resources · 18 checkpoints
 // The first that fails is the reason; all that fail are told, except that who may not call a tool at all learns nothing of the
 // state: a failure of 1 to 3 stands alone, and 4 and 5 stand without what comes after them.
@@ -39,6 +39,9 @@ struct Proposed {
   // An approval of exactly the content that stands at the tool's `command_path`, still to be spent; empty: there is none. Who keeps
   // approvals looks it up. A checkpoint that fires is met by it.
   std::string_view content_approval = {};
+  // What the call would touch that no agent may (protection/protection.h); empty: nothing. Who knows the paths looks for it.
+  std::string protected_path = {};
+  bool protected_always = false;  // false: only a tool that writes must not
 };
 // What response_format_invariants look at in a response.
 struct ResponseShape {
@@ -108,7 +111,8 @@ std::optional<RulingVerdict> rule_on(const Rules& rules, const State& state, std
                                      bool lease_stale = false, const Commons* commons = nullptr);
 std::vector<Resolved> resolved_of(const RulingVerdict& verdict);
 
-// May the call begin, with these arguments? No root: with those that were judged.
+// May the call begin, with these arguments? No root: with those that were judged. `protected_path`: what they would touch that this
+// tool must not.
 struct StartVerdict {
   bool is_open = true;  // false: there is nothing to begin (call_not_open)
   std::vector<Refusal> failures;
@@ -119,7 +123,7 @@ struct StartVerdict {
 };
 StartVerdict start(const Rules& rules, const State& state, std::string_view call_id, const Values& arguments,
                    std::string_view digest, bool lease_stale = false, const Hiding* hiding = nullptr,
-                   const Commons* commons = nullptr);
+                   const Commons* commons = nullptr, std::string_view protected_path = {});
 
 // --- before the model is asked ----------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ Kind kind_of(Code code) {
     case Code::policy_denied:
     case Code::label_denied:
     case Code::no_contract:
+    case Code::protected_path:
     case Code::risk_gate_blocked: return Kind::Silent;
     case Code::session_paused:
     case Code::approval_queue_full: return Kind::Wait;

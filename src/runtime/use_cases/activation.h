@@ -16,8 +16,14 @@ namespace baton::runtime {
 struct Activation {
   std::string hash, agent, role;
   std::vector<std::string> pieces;
+  std::string folder = {};  // where the files lie; empty: not told
 };
 Result<void> activate(Act& act, const Activation& asked);
+// Is it empty, or an absolute path that something can be below of?
+bool is_folder_told(std::string_view folder);
+inline constexpr std::string_view kFolderProblem = "`folder` is not an absolute path";
+// The folder, where one is told, is protected from when the activation is recorded.
+Answered protect_when_done(Engine& engine, std::string folder, Answered done);
 std::size_t bytes_of(const Activation& asked);
 
 // Under which name a workflow is kept among the roles, none of which has a slash.

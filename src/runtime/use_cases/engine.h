@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "protection/protection.h"
 #include "runtime/session_rows.h"
 #include "runtime/use_cases.h"
 #include "runtime/use_cases/refusals.h"
@@ -66,6 +67,10 @@ class Engine {
   // `baton_s_<id>_<43 base64url>`
   std::string session_token(std::string_view session_id) const;
 
+  // What no agent may touch (UseCases::protect); what is protected by its name everywhere is so without.
+  std::shared_ptr<const protection::Paths> protects() const { return protects_.load(); }
+  void protect(std::shared_ptr<const protection::Paths> paths) { protects_.store(std::move(paths)); }
+
   store::Store& store;
   Ledger& ledger;
   Clock& clock;
@@ -82,6 +87,7 @@ class Engine {
   Result<void> keep_answer(Running& running, Act& act, const std::string& key);
   void tell(Running& running, Result<Acknowledgement> acknowledgement);
 
+  std::atomic<std::shared_ptr<const protection::Paths>> protects_ = std::make_shared<const protection::Paths>();
   // Calls that are not answered yet. Theirs too: whoever is the last of them says so when the engine may be gone.
   std::shared_ptr<std::atomic<std::size_t>> under_way_ = std::make_shared<std::atomic<std::size_t>>(0);
 };

@@ -12,6 +12,7 @@
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "ledger/blob.h"
+#include "protection/protection.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/fast_lane.h"
@@ -732,6 +733,10 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
       call.arguments = {};
       call.malformed = "they hold a number beyond all bounds";
     }
+    if (auto touch = protection::touched(*inside_->protects(), call.tool, call.arguments.root())) {
+      call.protected_path = std::move(touch->path);
+      call.protected_always = touch->always;
+    }
   }
   if (inside_->lane)
     if (auto answer = inside_->lane->propose(by, session_id, asking)) return done(std::move(*answer));
@@ -756,6 +761,15 @@ const session::OpenCall* open_call(Act& act, const session::State& state, json::
   return call;
 }
 
+// What a call would touch with other arguments than those it was judged by, and must not; empty: nothing.
+std::string protected_from(const Act& act, const session::Rules& rules, const session::OpenCall& call,
+                           json::Node arguments) {
+  if (!arguments || call.tool == kNone) return {};
+  const contract::Tool& tool = rules.tool(call.tool);
+  const auto touch = protection::touched(*act.engine.protects(), tool.name, arguments);
+  return touch && (touch->always || contract::is_mutating(tool.side_effect)) ? touch->path : std::string();
+}
+
 Result<void> start_one(Act& act, const std::string& session_id, const Question& question, bool waits) {
   auto found = act.governed(session_id);
   if (!found) return tl::make_unexpected(found.error());
@@ -768,8 +782,9 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   const json::Node arguments = question.root()["arguments"];
   const std::string digest = arguments ? session::digest_of(arguments).value_or("") : "";
   const session::Values values = arguments ? session::Values::of_document(arguments) : session::Values();
+  const std::string protected_path = protected_from(act, *held.session.rules, *call, arguments);
   session::StartVerdict verdict = session::start(*held.session.rules, state, call->id, values, digest, held.lease_stale,
-                                                 &hiding, held.workflow.get());
+                                                 &hiding, held.workflow.get(), protected_path);
   if (auto seen = was_seen(held); !seen) return seen;
   if (!verdict.is_open)
     return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
@@ -801,6 +816,7 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
       payload.set("values", recorded_values(values, held.session.rules->tools[tool].looked_at, hiding));
   }
   if (held.lease_stale) payload.set("lease_stale", true);
+  if (!protected_path.empty()) payload.set("protected_path", protected_path);
   const session::Effects effects = session::take_start(
       *held.session.rules, state, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest, verdict.waits});
   if (effects.killed) payload.set("killed", true);

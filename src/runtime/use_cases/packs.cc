@@ -17,6 +17,7 @@ namespace {
 namespace tables = store::tables;
 using json::Value;
 
+constexpr std::size_t kFolderBytesMax = 4096;
 constexpr std::size_t kPiecesOfPart = 4;  // pieces have 4 KiB: a part fits into an entry however they are escaped
 
 }  // namespace
@@ -49,6 +50,7 @@ Result<void> activate(Act& act, const Activation& asked) {
   payload.set("parts", parts);
   payload.set("role", asked.role);
   payload.set("agent", asked.agent);
+  if (!asked.folder.empty()) payload.set("folder", asked.folder);
   payload.set("at", format_time(act.now));
   if (auto done = act.append(std::string(kPacksStream), kPackActivated, std::move(payload), Act::Is::Main, {"/pack"});
       !done)
@@ -89,7 +91,7 @@ std::size_t bytes_of(const Activation& asked) {
 std::string workflow_role(std::string_view name) { return "workflow/" + std::string(name); }
 
 void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std::string role, std::string expected,
-                             Answered done) {
+                             Answered done, std::string folder) {
   const auto refuse = [&](Code code, std::initializer_list<Argument> arguments) {
     inside_->refuse(by, {report(code, {}, arguments)}, done);
   };
@@ -100,12 +102,43 @@ void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std:
     return refuse(Code::PACK_ACTIVE,
                   {{"hash", expected}, {"problem", "not what the files say: that is " + compiled.plan->hash}});
   Activation asked{compiled.plan->hash, compiled.plan->agent, role.empty() ? "agent" : std::move(role),
-                   pack_pieces(pack_text(pack))};
+                   pack_pieces(pack_text(pack)), std::move(folder)};
+  if (!is_folder_told(asked.folder)) return refuse(Code::SESSION_OPTIONS, {{"problem", kFolderProblem}});
   if (!work::is_work_id(asked.role)) return refuse(Code::SESSION_OPTIONS, {{"problem", "the role's name is none"}});
   if (bytes_of(asked) > limits::kPackSourceBytesMax)
     return refuse(Code::PACK_INVALID,
                   {{"problem", "its files have more than " + std::to_string(limits::kPackSourceBytesMax) + " bytes"}});
+  done = protect_when_done(*inside_, asked.folder, std::move(done));
   inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));
+}
+
+bool is_folder_told(std::string_view folder) {
+  return folder.empty() || (folder.size() > 1 && folder.size() <= kFolderBytesMax && folder.front() == '/');
+}
+
+Answered protect_when_done(Engine& engine, std::string folder, Answered done) {
+  if (folder.empty()) return done;
+  return [&engine, folder = std::move(folder), done = std::move(done)](Result<Answer> answer) {
+    if (answer && answer->refused.empty()) {
+      auto paths = std::make_shared<protection::Paths>(*engine.protects());
+      paths->fixed.push_back(folder);
+      engine.protect(std::move(paths));
+    }
+    done(std::move(answer));
+  };
+}
+
+Result<void> UseCases::protect(protection::Paths paths) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  auto found = (*reader)->find({.table = tables::kPackRoles}, [&](const store::Row& row) {
+    if (const auto content = json::parse(text_at(row, 2)); content && content->root()["folder"].is_string())
+      paths.fixed.emplace_back(content->root()["folder"].string());
+    return true;
+  });
+  if (!found) return found;
+  inside_->protect(std::make_shared<const protection::Paths>(std::move(paths)));
+  return {};
 }
 
 Result<Value> UseCases::list_packs() {

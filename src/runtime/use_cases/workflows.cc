@@ -192,7 +192,7 @@ Result<void> Act::carry_out(const WorkflowView& view, const std::vector<Conseque
 // --- activating and starting ------------------------------------------------------------------------------------------------------------
 
 void UseCases::activate_workflow(const Mutation& by, contract::WorkflowSource source, std::string expected,
-                                 Answered done) {
+                                 Answered done, std::string folder) {
   const auto refuse = [&](Code code, std::initializer_list<Argument> arguments) {
     inside_->refuse(by, {report(code, {}, arguments)}, done);
   };
@@ -208,10 +208,12 @@ void UseCases::activate_workflow(const Mutation& by, contract::WorkflowSource so
     return refuse(Code::PACK_ACTIVE,
                   {{"hash", expected}, {"problem", "not what the files say: that is " + compiled.plan->hash}});
   Activation asked{compiled.plan->hash, compiled.plan->name, workflow_role(compiled.plan->name),
-                   pack_pieces(workflow_text(source))};
+                   pack_pieces(workflow_text(source)), std::move(folder)};
+  if (!is_folder_told(asked.folder)) return refuse(Code::SESSION_OPTIONS, {{"problem", kFolderProblem}});
   if (bytes_of(asked) > limits::kPackSourceBytesMax)
     return refuse(Code::WORKFLOW_INVALID,
                   {{"problem", "its files have more than " + std::to_string(limits::kPackSourceBytesMax) + " bytes"}});
+  done = protect_when_done(*inside_, asked.folder, std::move(done));
   inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));
 }
 
