@@ -384,7 +384,6 @@ TEST(Supervisor, Wiring) {
     place.socket = test["no_socket"].is_true() ? "" : "/s/it's node.sock";
     place.node = "unix:/s/it's node.sock";
     place.session_token = "the-token";
-    place.opencode_plugin = "/usr/share/plugin.js";
     place.home = "/home/me";
     if (test["settings"]) place.client_settings = json::write(test["settings"]);
     if (test["override"]) {
@@ -413,6 +412,11 @@ TEST(Supervisor, Wiring) {
     shown.set("left_out", listed(wiring.left_out));
     shown.set("problem", wiring.problem);
     EXPECT_TRUE(fits(test["expect"], shown)) << json::write_pretty(shown);
+    // OpenCode's plugin has its arguments in it, as strings of JavaScript.
+    for (const WiringFile& one : wiring.files) {
+      if (!one.path.ends_with(".js")) continue;
+      EXPECT_NE(one.text.find(R"(const MORE = ['--socket', '/s/it\'s node.sock')"), std::string::npos) << one.text;
+    }
     // On a command line everybody could read it.
     for (const std::string& argument : wiring.arguments)
       EXPECT_EQ(argument.find("the-token"), std::string::npos) << argument;

@@ -7,6 +7,7 @@
 #include "adopt/splice.h"
 #include "adopt/toml.h"
 #include "base/text.h"
+#include "hooks/opencode.h"
 #include "json/value.h"
 
 namespace baton::adopt {
@@ -18,10 +19,6 @@ using json::Value;
 
 // How long a client waits for the hook: far beyond the five seconds after which baton-hook gives up by itself.
 constexpr int kTimeoutSeconds = 30;
-
-constexpr std::string_view kOpenCodePlugin =
-#include "adopt/opencode_plugin.inc"
-    ;
 
 // What a file of a client holds that matters here.
 enum Holds : unsigned { kHooks = 1, kServers = 2, kRules = 4, kPlugin = 8, kToml = 16 };
@@ -163,12 +160,7 @@ class Work {
   }
 
   void plugin(const File& file) {
-    std::string text(kOpenCodePlugin);
-    // The place for it is a string of JavaScript in single quotes.
-    std::string path;
-    for (const char c : options_.hook) path.append(c == '\'' || c == '\\' ? "\\" : "").append(1, c);
-    static constexpr std::string_view kPlace = "@BATON_HOOK@";
-    if (const std::size_t at = text.find(kPlace); at != std::string::npos) text.replace(at, kPlace.size(), path);
+    std::string text = hooks::opencode_plugin(options_.hook);
     if (file.exists && file.text == text) return;
     changed("the plugin");
     keep(file, std::move(text));

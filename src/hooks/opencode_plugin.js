@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Baton's plugin for OpenCode, which has plugins where other clients have hooks: it starts baton-hook for every call of a tool, tells
-// it what is about to happen as one JSON object, and throws unless the answer lets the call go. Written by `baton adopt opencode`;
-// to be rid of it: `baton adopt opencode --undo`.
+// it what is about to happen as one JSON object, and throws unless the answer lets the call go. Written by `baton adopt opencode`
+// (to be rid of it: `baton adopt opencode --undo`), and by `baton run` for one run.
 //
 // What is sent: {event, session_id, agent_id?, call_id, tool, arguments, cwd, mcp_servers, output?, error?, last_message?,
 // stop_was_blocked?}. What is read: {decision: "pass" | "allow" | "deny" | "ask_again", reason?, context?}. Whatever else happens (no such
@@ -9,12 +9,13 @@
 import { spawn } from 'node:child_process';
 
 const HOOK = '@BATON_HOOK@';
+const MORE = [@BATON_ARGUMENTS@]; // of its arguments
 const TIMEOUT_MS = 20_000; // baton-hook gives up long before
 const ANSWER_BYTES_MAX = 1 << 20;
 
 function run(event) {
   return new Promise((resolve, reject) => {
-    const child = spawn(HOOK, ['opencode', event.event], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(HOOK, ['opencode', event.event, ...MORE], { stdio: ['pipe', 'pipe', 'pipe'] });
     const chunks = { out: '', err: '' };
     const timer = setTimeout(() => {
       child.kill('SIGKILL');

@@ -58,8 +58,6 @@ int RealSupervisors::run(cli::World& world, supervisor::Options options) {
   options.environment = our_environment();
   options.baton = fs::read_symlink("/proc/self/exe", error).string();
   options.hook = find_beside(options.baton, "baton-hook", world.environment("PATH").value_or(""));
-  const fs::path plugin = fs::path(options.baton).parent_path().parent_path() / "share/baton/opencode-plugin.js";
-  if (fs::is_regular_file(plugin, error)) options.opencode_plugin = plugin.string();
 
   boost::asio::io_context context(1);
   auto node = net::AsyncClient::make(context, {.url = options.node.url, .unix_path = options.node.unix_path});

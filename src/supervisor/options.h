@@ -39,7 +39,6 @@ struct Options {
   Client client = Client::Other;
   std::vector<McpServer> servers;  // of the client's configuration, to be put behind the proxy
   std::string baton, hook;         // the programs; `hook` is empty where there is none
-  std::string opencode_plugin;
   std::string home, client_settings;  // RunPlace has what they are
 
   // lease_ns is set for each item.

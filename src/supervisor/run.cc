@@ -237,7 +237,6 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     place.folder = folder_->path();
     place.baton = options_.baton;
     place.hook = options_.hook;
-    place.opencode_plugin = options_.opencode_plugin;
     place.socket = options_.node.unix_path;
     place.node = options_.node.unix_path.empty() ? options_.node.url : "unix:" + options_.node.unix_path;
     place.session_token = token_;

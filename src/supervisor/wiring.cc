@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hooks/opencode.h"
 #include "json/parse.h"
 #include "json/value.h"
 
@@ -466,10 +467,6 @@ void wire_gemini(const RunPlace& place, Wiring& out) {
 }
 
 void wire_opencode(const RunPlace& place, Wiring& out) {
-  if (place.opencode_plugin.empty()) {
-    out.problem = "the plugin for OpenCode is not installed beside baton";
-    return;
-  }
   const Proxies proxies(place, out);
   Value servers = Value::object();
   for (const Proxied& one : proxies.all()) {
@@ -484,14 +481,16 @@ void wire_opencode(const RunPlace& place, Wiring& out) {
   }
   for (const std::string& name : proxies.left_out()) servers.set(name, Value::object()).set("enabled", false);
   Value config = Value::object();
-  config.set("plugin", texts({"file://" + place.opencode_plugin}));
+  std::vector<std::string> arguments = {"--socket", place.socket};
+  if (const std::string names = proxies.names(); !names.empty())
+    arguments.insert(arguments.end(), {"--proxied", names});
+  const std::string plugin = place.folder + "/opencode-plugin.js";
+  out.files.push_back({plugin, hooks::opencode_plugin(place.hook, arguments)});
+  config.set("plugin", texts({"file://" + plugin}));
   config.set("mcp", std::move(servers));
   const std::string file = place.folder + "/opencode.json";
   out.files.push_back({file, json::write_pretty(config) + "\n"});
-  out.environment = {{"OPENCODE_CONFIG", file},
-                     {"BATON_HOOK", place.hook},
-                     {"BATON_HOOK_SOCKET", place.socket},
-                     {"BATON_HOOK_PROXIED", proxies.names()}};
+  out.environment = {{"OPENCODE_CONFIG", file}};
 }
 
 void wire_copilot(const RunPlace& place, Wiring& out) {

@@ -38,7 +38,7 @@ std::vector<std::string> server_files(Client client, std::string_view home, std:
 
 struct RunPlace {
   std::string folder;  // the run's own; exists, private
-  std::string baton, hook, opencode_plugin;
+  std::string baton, hook;
   std::string socket, node;        // the node's socket; BATON_NODE
   std::string session_token;       // of the session that the proxies join
   std::vector<McpServer> servers;  // of the client's configuration
