@@ -182,6 +182,7 @@ TEST(Supervisor, Life) {
     terms.answer_wait_ns = seconds_in(given, "answer_wait", 0);
     terms.last_words_ns = seconds_in(given, "last_words", 30 * kSecond);
     terms.repairs_max = static_cast<int>(number_in(given, "repairs", 2));
+    terms.handoff_owed = !given["owes_nothing"].is_true();
     Life life(terms);
     std::int64_t now = 1000 * kSecond;
     const std::int64_t zero = now;
@@ -498,6 +499,22 @@ TEST(Supervisor, RepairTextListsAll) {
        {"HANDOFF_PLAN_STATUS: it is DONE", "/agent_status/plan_status", "say COMPLETE", "repair 2 of 2", "a12345"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
   EXPECT_NE(agent_contract::repair_text({{}, "a12345", 1, 2}).find("no handoff"), std::string::npos);
+}
+
+// What is asked for is what the pack says, wherever it is asked for.
+TEST(Supervisor, WordsNameWhatIsOwed) {
+  const Value envelope = agent_contract::input_envelope({});
+  const Owed block{"any", "a12345", "IMPLEMENTATION"}, signal{"agent-exit", "a12345", "REVIEW"},
+      nothing{"none", "a12345", "REVIEW"};
+  EXPECT_NE(brief(envelope, "f", block).find("agent_contract_handoff\n"), std::string::npos);
+  for (const std::string& text : {brief(envelope, "f", signal), go_on_text(true, "", signal),
+                                  agent_contract::repair_text({{}, "a12345", 1, 2, handoff_form(signal)})}) {
+    EXPECT_NE(text.find("apm2_agent_exit"), std::string::npos) << text;
+    EXPECT_NE(text.find("\"REVIEW\""), std::string::npos) << text;
+    EXPECT_EQ(text.find("plan_status"), std::string::npos) << text;
+  }
+  EXPECT_EQ(brief(envelope, "f", nothing).find("your last message ends"), std::string::npos);
+  EXPECT_EQ(go_on_text(false, "", nothing).find("form"), std::string::npos);
 }
 
 TEST(Supervisor, LastWords) {

@@ -361,6 +361,25 @@ void compare_session_checkpoint(Comparison& to, const Checkpoint& was, const Che
 // --- what no field accounts for -----------------------------------------------------------------------------------------------
 
 // A part of described(), and the field or two that changes of it are told under.
+// How much is asked: of what an agent claims, and of its last words. One dialect instead of another is neither more nor less.
+int asked_by(Owed owed) { return owed == Owed::None ? 0 : owed == Owed::Any ? 1 : 2; }
+
+Effect effect_of(int was, int is) { return was == is ? Effect::Other : is > was ? Effect::Blocks : Effect::Allows; }
+
+void compare_handoff(Comparison& to) {
+  const Plan &was = to.before, &is = to.after;
+  if (was.owed != is.owed)
+    to.add(effect_of(asked_by(was.owed), asked_by(is.owed)), {}, "handoff",
+           as_part(words_of_owed(is.owed)) + " (before: " + as_part(words_of_owed(was.owed)) + ")");
+  if (was.owed_by_subagents != is.owed_by_subagents)
+    to.add(effect_of(asked_by(was.owed_by_subagents), asked_by(is.owed_by_subagents)), {}, "handoff",
+           is.owed_by_subagents == Owed::None ? "no longer: a subagent ends with an `agent-contract` block"
+                                              : "a subagent ends with an `agent-contract` block (new)");
+  if (was.claims != is.claims)
+    to.add(effect_of(static_cast<int>(was.claims), static_cast<int>(is.claims)), {}, "claims",
+           as_part(words_of_claims(is.claims)) + " (before: " + as_part(words_of_claims(was.claims)) + ")");
+}
+
 struct Part {
   std::string_view name;
   std::string_view field, other_field = {};
@@ -377,7 +396,9 @@ constexpr Part kParts[] = {{"agent", "agent"},
                            {"aggregates", "aggregates"},
                            {"envelopes", "envelopes"},
                            {"checkpoints", "checkpoints"},
-                           {"approvals", "approvals"}};
+                           {"approvals", "approvals"},
+                           {"claims", "claims"},
+                           {"handoff", "handoff"}};
 
 // Every part that differs is named, be it only because its list is in another order.
 void account_for_the_rest(Comparison& to) {
@@ -449,6 +470,7 @@ void Comparison::session() {
         after.client_user_is_operator
             ? "the user of the agent's MCP client decides approvals as the operator (new)"
             : "no longer: the user of the agent's MCP client decides approvals as the operator");
+  compare_handoff(*this);
   compare_providers(*this);
   compare_resources(*this);
 }

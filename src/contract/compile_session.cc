@@ -426,6 +426,9 @@ void Compiler::read_session() {
   }
 
   plan.client_user_is_operator = flag_in(root["approvals"], "client_user_is_operator", false);
+  plan.claims = word_in<Claims>(root, "claims", kClaimsNames).value_or(Claims::Off);
+  plan.owed = word_in<Owed>(root["handoff"], "dialect", kOwedNames).value_or(Owed::Any);
+  plan.owed_by_subagents = word_in<Owed>(root["handoff"], "subagents", kOwedNames).value_or(Owed::None);
   plan.schema_derived = flag_in(root, "schema_derived", true);
   for (const json::Node entry : root["graph_analysis"]["suppress"].elements()) {
     if (!entry.is_object()) continue;

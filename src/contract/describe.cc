@@ -279,6 +279,13 @@ Value described(const Plan& plan) {
     approvals.set("client_user_is_operator", true);
     out.set("approvals", std::move(approvals));
   }
+  if (plan.claims != Claims::Off) out.set("claims", name_of(plan.claims));
+  if (plan.owed != Owed::Any || plan.owed_by_subagents != Owed::None) {
+    Value handoff = Value::object();
+    handoff.set("dialect", name_of(plan.owed));
+    handoff.set("subagents", name_of(plan.owed_by_subagents));
+    out.set("handoff", std::move(handoff));
+  }
   return out;
 }
 

@@ -17,6 +17,8 @@ std::string_view name_of(Role role) { return kRoleNames[static_cast<std::size_t>
 std::string_view name_of(Constraint constraint) { return kConstraintNames[static_cast<std::size_t>(constraint)]; }
 std::string_view name_of(SharedMode mode) { return kSharedModeNames[static_cast<std::size_t>(mode)]; }
 std::string_view name_of(ClosePolicy policy) { return kClosePolicyNames[static_cast<std::size_t>(policy)]; }
+std::string_view name_of(Claims claims) { return kClaimsNames[static_cast<std::size_t>(claims)]; }
+std::string_view name_of(Owed owed) { return kOwedNames[static_cast<std::size_t>(owed)]; }
 std::string_view name_of(Op op) { return kOperatorNames[static_cast<std::size_t>(op)]; }
 
 std::string_view name_of(Check check) {

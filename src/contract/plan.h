@@ -46,6 +46,11 @@ enum class Constraint : std::uint8_t {
 enum class SharedMode : std::uint8_t { SingleWriter, ExclusivePending, SerialOnly };
 enum class ClosePolicy : std::uint8_t { RequestCancel, Terminate, Abandon };
 enum class Source : std::uint8_t { Arguments, Output };
+// What is done about a handoff that claims what was not seen.
+enum class Claims : std::uint8_t { Off, Warn, Require };
+// What the last words of an agent must hold. `Any` is any document that can be acted on, of a session that has work; one that has none
+// owes nothing then.
+enum class Owed : std::uint8_t { AgentContract, AgentExit, Any, None };
 
 constexpr bool is_high_risk(SideEffect effect) { return effect >= SideEffect::Destructive; }
 constexpr bool is_mutating(SideEffect effect) { return effect != SideEffect::Read; }
@@ -59,6 +64,8 @@ std::string_view name_of(Role role);
 std::string_view name_of(Constraint constraint);
 std::string_view name_of(SharedMode mode);
 std::string_view name_of(ClosePolicy policy);
+std::string_view name_of(Claims claims);
+std::string_view name_of(Owed owed);
 
 // --- phases -------------------------------------------------------------------------------------------------------------------
 
@@ -351,6 +358,9 @@ struct Plan {
   std::vector<Envelope> envelopes = {};
   std::vector<Checkpoint> checkpoints = {};
   bool client_user_is_operator = false;  // what the user of the agent's MCP client answers decides
+  Claims claims = Claims::Off;           // of a handoff, against the calls that were seen
+  Owed owed = Owed::Any;                 // handoff.dialect: in the last words of the agent
+  Owed owed_by_subagents = Owed::None;   // handoff.subagents: in the last words of each subagent; AgentContract or None
   bool schema_derived = true;
   std::vector<Suppression> suppressions = {};
   bool needs_principal = false;               // some rule or policy asks who it is

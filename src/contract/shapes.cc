@@ -25,6 +25,9 @@ constexpr std::array<std::string_view, 3> kClosePolicies = {"request_cancel", "t
 constexpr std::array<std::string_view, 12> kOperators = {"equals",     "exists",     "type",       "contains",
                                                          "one_of",     "regex",      "gte",        "lte",
                                                          "length_gte", "length_lte", "equals_env", "exact_match"};
+constexpr std::array<std::string_view, 3> kClaimsWords = {"off", "warn", "require"};
+constexpr std::array<std::string_view, 4> kOwedWords = {"agent-contract", "agent-exit", "any", "none"};
+constexpr std::array<std::string_view, 2> kOwedBySubagents = {"agent-contract", "none"};
 constexpr std::array<std::string_view, 2> kSources = {"arguments", "output"};
 constexpr std::array<std::string_view, 2> kOnTimeout = {"deny", "allow"};
 constexpr std::array<std::string_view, 2> kMatch = {"any", "all"};
@@ -533,6 +536,15 @@ constexpr std::array kApprovalsFields = {
           "what the user of the agent's MCP client answers is the operator's decision (default: false)"}};
 constexpr Shape kApprovals = object(kApprovalsFields);
 
+constexpr Shape kClaims = enumeration(kClaimsWords, "off, warn or require");
+constexpr Shape kOwed = enumeration(kOwedWords, "agent-contract, agent-exit, any or none");
+constexpr Shape kOwedOfSubagents = enumeration(kOwedBySubagents, "agent-contract or none");
+constexpr std::array kHandoffOwedFields = {
+    Field{"dialect", kOwed,
+          "what the last words of the agent must hold; any (default): whatever hands over the work it has"},
+    Field{"subagents", kOwedOfSubagents, "what the last words of each of its subagents must hold (default: none)"}};
+constexpr Shape kHandoffOwed = object(kHandoffOwedFields);
+
 constexpr Shape kSuppressionReason{.form = Form::Text,
                                    .expected = "a sentence that says why",
                                    .not_empty = true,
@@ -561,6 +573,9 @@ constexpr std::array kSessionFields = {
     Field{"envelopes", kEnvelopes, "values that must stay within what an earlier call set"},
     Field{"checkpoints", kSessionCheckpoints, "when a person must approve"},
     Field{"approvals", kApprovals, "who that person may be"},
+    Field{"handoff", kHandoffOwed, "which handoff the agent owes when it ends"},
+    Field{"claims", kClaims,
+          "what of a handoff is not borne out by the calls that were seen: off (default), warn or require"},
     Field{"schema_derived", kBoolean, "take bounds from the tools' JSON Schemas (default: true)"},
     Field{"graph_analysis", kGraph, "about the checks of the whole pack"}};
 
@@ -623,7 +638,8 @@ const Shape kGoldenFileShape = object(kGoldenFileFields);
 
 const Words kSideEffectNames = kSideEffects, kEvidenceNames = kEvidence, kCommitNames = kCommit, kGateNames = kGate,
             kMetricNames = kMetrics, kRoleNames = kRoles, kConstraintNames = kConstraints, kTypeNames = kTypes,
-            kSharedModeNames = kSharedModes, kClosePolicyNames = kClosePolicies, kOperatorNames = kOperators;
+            kSharedModeNames = kSharedModes, kClosePolicyNames = kClosePolicies, kOperatorNames = kOperators,
+            kClaimsNames = kClaimsWords, kOwedNames = kOwedWords;
 
 bool is_tool_name(std::string_view text) {
   return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) {

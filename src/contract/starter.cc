@@ -58,6 +58,9 @@ risk_defaults:
   destructive: block
   admin: block
   financial: block
+
+# Decide: what if a handoff claims a command, a file or a check that no call of the session shows? `require` refuses it.
+claims: warn
 )";
 
 constexpr std::string_view kLookUp =
@@ -203,6 +206,9 @@ risk_defaults:
   destructive: block
   admin: block
   financial: block
+
+# Decide: what if a handoff claims a command, a file or a check that no call of the session shows? `require` refuses it.
+claims: warn
 )";
 
 struct Hint {

@@ -507,9 +507,29 @@ PhaseSet callable_phases(const Tool& tool, const Plan& plan) {
 
 Paragraph words_of(const Tool& tool, const Plan& plan) { return ToolWords(tool, plan).say(); }
 
+std::string words_of_owed(Owed owed) {
+  switch (owed) {
+    case Owed::AgentContract: return "The agent ends with an `agent-contract` block, whether it has work or not.";
+    case Owed::AgentExit: return "The agent ends with an `agent-exit` signal, whether it has work or not.";
+    case Owed::Any: return "An agent that has work ends with a handoff, of whichever dialect.";
+    case Owed::None: return "The agent is asked for no handoff when it ends.";
+  }
+  return {};
+}
+
+std::string words_of_claims(Claims claims) {
+  switch (claims) {
+    case Claims::Off: return "What a handoff claims is not compared with the calls that were seen.";
+    case Claims::Warn: return "What a handoff claims and no seen call shows is a warning.";
+    case Claims::Require: return "A handoff is refused when it claims what no seen call shows.";
+  }
+  return {};
+}
+
 std::vector<Paragraph> words_of_session(const Plan& plan) {
   std::vector<Paragraph> out = {phases_paragraph(plan), limits_paragraph(plan), policy_paragraph(plan)};
-  Paragraph totals{"Totals and envelopes", {}}, approvals{"Approvals", {}}, resources{"Resources", {}};
+  Paragraph totals{"Totals and envelopes", {}}, approvals{"Approvals", {}}, handoff{"The handoff", {}},
+      resources{"Resources", {}};
   for (const Aggregate& one : plan.aggregates) totals.sentences.push_back(words_of(one, plan));
   for (const Envelope& one : plan.envelopes) totals.sentences.push_back(words_of(one, plan));
   for (const Checkpoint& one : plan.checkpoints)
@@ -522,7 +542,11 @@ std::vector<Paragraph> words_of_session(const Plan& plan) {
   for (const Resource& one : plan.resources)
     resources.sentences.push_back(words_of(one.at.path) + " of a call's arguments names the " + one.type +
                                   " it touches (" + quoted(one.name) + ").");
-  for (Paragraph* paragraph : {&totals, &approvals, &resources})
+  if (plan.owed != Owed::Any) handoff.sentences.push_back(words_of_owed(plan.owed));
+  if (plan.owed_by_subagents != Owed::None)
+    handoff.sentences.emplace_back("Each of its subagents ends with an `agent-contract` block.");
+  if (plan.claims != Claims::Off) handoff.sentences.push_back(words_of_claims(plan.claims));
+  for (Paragraph* paragraph : {&totals, &approvals, &handoff, &resources})
     if (!paragraph->sentences.empty()) out.push_back(std::move(*paragraph));
   if (Paragraph models = models_paragraph(plan); !models.sentences.empty()) out.push_back(std::move(models));
   return out;

@@ -31,6 +31,8 @@ std::string words_of(const Aggregate::When& when, const Plan& plan);
 std::string words_of(const Aggregate& aggregate, const Plan& plan);
 std::string words_of(const Envelope& envelope, const Plan& plan);
 std::string words_of(const Checkpoint& checkpoint, const Plan& plan);
+std::string words_of_owed(Owed owed);
+std::string words_of_claims(Claims claims);
 // When it fires: "for every call", "when `$.amount` is at least 100".
 std::string when_in_words(const Checkpoint& checkpoint, const Plan& plan);
 std::string words_of(const Stage& stage, const Plan& plan);  // `$.shares` of the arguments of `submit`

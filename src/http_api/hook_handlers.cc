@@ -61,6 +61,16 @@ std::string sentences(const std::vector<Diagnostic>& diagnostics) {
   return out;
 }
 
+// "an exit signal", for whoever is asked for it.
+std::string owed_words(const runtime::OwedWords& owed) {
+  switch (owed.dialect) {
+    case contract::Owed::AgentContract:
+      return "an `agent_contract_handoff` block (your agent_id is " + owed.agent_id + ")";
+    case contract::Owed::AgentExit: return "an exit signal";
+    default: return "a handoff";
+  }
+}
+
 bool is_in_list(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -340,13 +350,14 @@ class Hook : public std::enable_shared_from_this<Hook> {
                           [self = shared_from_this()](const Result<Answer>&) { self->reply({}); });
   }
 
-  // A session with work owes its handoff in its last words.
+  // A session with work owes its handoff in its last words, and so does one whose pack says so.
   void stop() {
     read_then(asked_, [self = shared_from_this()](const AskedPtr&) {
-      const auto shown = self->cases().show_session(self->session_);
-      if (!shown) return self->fail(shown.error());
-      // It has none, or has handed it over already, by a tool or a command: there is nothing more to be said.
-      if (!*shown || (*shown)->find("lease_id") == nullptr) return self->reply({});
+      const auto owed = self->cases().owed_by(self->session_);
+      if (!owed) return self->fail(owed.error());
+      // Nothing was asked for, or it was handed over already, by a tool or a command: there is nothing more to be said.
+      if (owed->dialect == contract::Owed::None) return self->reply({});
+      self->owed_ = *owed;
       self->hand_off();
     });
   }
@@ -357,22 +368,32 @@ class Hook : public std::enable_shared_from_this<Hook> {
           if (!answer) return self->fail(answer.error());
           if (answer->refused.empty()) {
             self->memory().forget_repairs(self->session_);
+            // Whoever goes on in the same window afterwards is in another session.
+            if (!self->key_.empty() && text_in(&answer->body, "standing") == "closed")
+              self->memory().forget_session(self->key_);
             return self->reply({});
           }
           const std::string why = sentences(answer->refused);
           if (self->memory().repair(self->session_) <= kRepairsMax)
             return self->reply({Reply::Kind::AskAgain, "The handoff at the end of your message was not taken:\n" + why +
-                                                           "\nEnd your message with a handoff that holds."});
+                                                           "\nEnd your message with " + owed_words(self->owed_) +
+                                                           " that holds."});
           std::string tail = self->event_.last_message;
           if (tail.size() > kOutputTail) tail.erase(0, tail.size() - kOutputTail);
+          const auto ended = [self](const Result<Answer>&) { self->reply({}); };
+          // What no work hangs on has nothing that could be blocked.
+          if (!self->owed_.has_work)
+            return self->cases().kill_session(self->asked_->mutation(), self->session_, "no handoff could be taken",
+                                              ended);
           self->cases().end(self->asked_->mutation(), self->session_, runtime::SessionEnd::Failed, std::move(tail),
-                            [self](const Result<Answer>&) { self->reply({}); });
+                            ended);
         });
   }
 
   const AskedPtr asked_;
   Event event_;
   std::string session_, key_;
+  runtime::OwedWords owed_;
   bool looked_ = false, is_changed_ = false;
 };
 

@@ -72,6 +72,16 @@ struct ClaimRequest {
 
 enum class SessionEnd { Abandoned, Failed };
 
+// What the last words of an agent must hold, now: by its session's pack, and by what it has still to hand over.
+struct OwedWords {
+  contract::Owed dialect =
+      contract::Owed::None;  // None: nothing; the session is over, or has no work and its pack asks for none
+  contract::Owed subagents =
+      contract::Owed::None;   // of each subagent, as long as the session is open: AgentContract or None
+  bool has_work = false;      // an item, which it holds
+  std::string agent_id = {};  // that a block of the dialect agent-contract must carry
+};
+
 // A session that is held to a pack.
 struct OpenSession {
   std::string session_id = {};  // of a leased session that it governs; empty: a new one without a work item
@@ -278,6 +288,7 @@ class UseCases {
   // where there is one for that; else itself.
   std::string tool_in_pack(const std::string& session_id, const std::string& name);
   Result<std::optional<json::Value>> show_session(std::string_view session_id);
+  Result<OwedWords> owed_by(std::string_view session_id);  // for whoever sees an agent, or a subagent, stop
   Result<json::Value> list_context(const Caller& caller);
   Result<std::optional<json::Value>> show_context(const Caller& caller, std::string_view section);
   Result<json::Value> context_history(const Caller& caller, std::string_view section, std::size_t limit);

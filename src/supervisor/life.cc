@@ -135,6 +135,8 @@ void Life::settle_end(Actions& out, const AgentEnded& ended) {
   if (elsewhere_)
     return close(out, End::Crashed, "it ended without its last handoff (" + ended.how + ")", Then::Abandon);
   if (!ended.found) {
+    if (ended.in_order && !terms_.handoff_owed)
+      return close(out, End::Refused, "it ended without a handoff, and its pack asks for none", Then::Abandon);
     if (ended.in_order) return repair(out, {});
     return close(out, End::Crashed, "it ended without a handoff (" + ended.how + ")", Then::Abandon);
   }

@@ -35,6 +35,7 @@ struct Terms {
       0;  // after it has asked a person: wait so long for the answer and go on with it; 0: do not wait
   std::int64_t last_words_ns = 0;  // after its handoff was taken by another way: it may still run so long
   int repairs_max = 2;
+  bool handoff_owed = true;  // false: one that ends without a handoff is not asked for it
 };
 
 // --- what happens ------------------------------------------------------------------------------------------------------------------------

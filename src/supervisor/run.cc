@@ -117,11 +117,12 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     outcome_.agent_id = text_of(session["agent_id"]);
     base_ = "/v1/sessions/" + percent_encoded(session_id_);
     node_.use_session(token_);
-    Terms terms = options_.terms;
+    owed_.agent_id = outcome_.agent_id;
+    owed_.phase = text_of(work["phase"]);
     const auto until = parse_time(text_of(session["expires_at"])).time;
     const std::int64_t left = until ? until->nanoseconds - shared.clock.now().nanoseconds : 0;
-    terms.lease_ns = options_.ttl_seconds ? *options_.ttl_seconds * kNanosecondsPerSecond : std::max(left, kLeaseLeast);
-    life_.emplace(terms);
+    lease_ns_ = options_.ttl_seconds ? *options_.ttl_seconds * kNanosecondsPerSecond : std::max(left, kLeaseLeast);
+    set_terms();
     began_ = now();
   }
 
@@ -131,7 +132,10 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     if (!options_.pack.empty()) body.set("pack", options_.pack);
     if (!options_.role.empty()) body.set("role", options_.role);
     node_.post("/v1/sessions", body, kShortPatience, keep([](Core& core, int status, const std::string& answer) {
-                 if (status >= 200 && status < 300) return core.prepare();
+                 if (status >= 200 && status < 300) {
+                   core.take_pack(answer);
+                   return core.prepare();
+                 }
                  core.give_up(status == 0 ? End::CouldNot : End::Refused,
                               "its session cannot be held to a pack: " + core.words_of(status, answer));
                }));
@@ -172,6 +176,22 @@ class Run::Core : public std::enable_shared_from_this<Core> {
 
   // --- before the agent begins ----------------------------------------------------------------------------------------------------
 
+  void set_terms() {
+    Terms terms = options_.terms;
+    terms.lease_ns = lease_ns_;
+    terms.handoff_owed = !owed_.is_nothing();
+    life_.emplace(terms);
+  }
+
+  // What the pack asks of the agent's last words.
+  void take_pack(const std::string& answer) {
+    const auto parsed = json::parse(answer);
+    if (!parsed) return;
+    if (const std::string dialect = text_of(parsed->root()["session"]["handoff"]["dialect"]); !dialect.empty())
+      owed_.dialect = dialect;
+    set_terms();
+  }
+
   // Nothing was started: the item is given back.
   void give_up(End end, std::string why) {
     json::Value body = json::Value::object();
@@ -204,7 +224,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
       if (const std::string problem = wire_client(argv); !problem.empty()) return give_up(End::CouldNot, problem);
     const std::string uuid = mint_uuid(shared_.random);
     wired_ = argv;
-    first_ = supervisor::begin(options_.client, std::move(argv), brief(envelope, input_file_), uuid);
+    first_ = supervisor::begin(options_.client, std::move(argv), brief(envelope, input_file_, owed_), uuid);
     conversation_ = first_.conversation;
     prepared_ = true;
     follow();
@@ -316,7 +336,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     environment.push_back("BATON_ROUND=" + std::to_string(++rounds_));
     if (what.round != StartAgent::Round::First) {
       const bool repairs = what.round == StartAgent::Round::Repair;
-      const std::string text = repairs ? repair_text(what) : go_on_text(what.answered, what.text, outcome_.agent_id);
+      const std::string text = repairs ? repair_text(what) : go_on_text(what.answered, what.text, owed_);
       const std::string file = folder_->path() + (repairs ? "/repair.txt" : "/answer.txt");
       if (auto written = folder_->write(file, text); !written) return tell_later(NotStarted{written.error().text()});
       environment.push_back((repairs ? "BATON_REPAIR_FILE=" : "BATON_ANSWER_FILE=") + file);
@@ -359,7 +379,11 @@ class Run::Core : public std::enable_shared_from_this<Core> {
   }
 
   std::string repair_text(const StartAgent& what) const {
-    agent_contract::Refusal refusal{{}, outcome_.agent_id, what.repair, options_.terms.repairs_max};
+    agent_contract::Refusal refusal{{},
+                                    outcome_.agent_id,
+                                    what.repair,
+                                    options_.terms.repairs_max,
+                                    owed_.is_signal() ? handoff_form(owed_) : std::string()};
     if (!what.text.empty())
       refusal.problems = what.text == listed(problems_) ? problems_ : std::vector<Problem>{{{}, what.text, {}, {}}};
     return agent_contract::repair_text(refusal);
@@ -590,6 +614,8 @@ class Run::Core : public std::enable_shared_from_this<Core> {
   NodeLink node_;
   boost::asio::steady_timer wake_, look_, wait_;
   std::string session_id_, token_, base_, input_file_;
+  Owed owed_;
+  std::int64_t lease_ns_ = 0;
   std::optional<Life> life_;
   std::optional<RunFolder> folder_;
   std::vector<std::string> environment_, wired_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dialects/agent_exit/signal.h"
 #include "json/parse.h"
 #include "secrets/detector.h"
 
@@ -33,8 +34,14 @@ std::string shown(std::string_view text) {
 
 }  // namespace
 
-std::string brief(const Value& envelope, std::string_view input_file) {
-  const std::string agent_id = text_at(envelope, "/metadata/agent_id");
+std::string handoff_form(const Owed& owed) {
+  if (!owed.is_signal()) return agent_contract::skeleton(owed.agent_id);
+  agent_exit::Signal signal(agent_exit::find_phase(owed.phase).value_or(agent_exit::Phase::Implementation),
+                            agent_exit::Reason::Completed);
+  return signal.with_notes("...").write_pretty() + "\n";
+}
+
+std::string brief(const Value& envelope, std::string_view input_file, const Owed& owed) {
   std::string out = "You work on the item " + text_at(envelope, "/agent_contract_handoff/work_id") + " in the phase " +
                     text_at(envelope, "/agent_contract_handoff/phase") +
                     ", in a session that is held to a contract. Calls that the contract does not allow are refused "
@@ -44,28 +51,37 @@ std::string brief(const Value& envelope, std::string_view input_file) {
                     std::string(input_file) + ":\n";
   const std::string text = json::write_pretty(envelope);
   out += text.size() <= kEnvelopeBytesMax ? text + "\n" : "It is too large to stand here: read the file first.\n";
-  out +=
-      "\nThe work counts as handed over only when your last message ends with a handoff: a block like the one below, "
-      "as the last thing and with "
-      "nothing behind it. agent_id is " +
-      agent_id +
-      ". plan_status is COMPLETE (only with verification.result \"pass\", of a check that you really ran), BLOCKED "
-      "with what is missing in "
-      "open_gaps, or NEEDS_INPUT with the question in next_action. Claim nothing that you did not do.\n\n";
-  return out + agent_contract::skeleton(agent_id);
+  if (owed.is_nothing())
+    return out + "\nNobody will ask you for a handoff when you end; what is not handed over goes back to the queue.\n";
+  out += "\nThe work counts as handed over only when your last message ends with a handoff: a " +
+         std::string(owed.is_signal() ? "signal" : "block") +
+         " like the one below, "
+         "as the last thing and with "
+         "nothing behind it.";
+  if (owed.is_signal())
+    return out +
+           " exit_reason is completed, or blocked or error with what is missing in notes. Claim nothing that you did "
+           "not do.\n\n" +
+           handoff_form(owed);
+  out += " agent_id is " + owed.agent_id +
+         ". plan_status is COMPLETE (only with verification.result \"pass\", of a check that you really ran), BLOCKED "
+         "with what is missing in "
+         "open_gaps, or NEEDS_INPUT with the question in next_action. Claim nothing that you did not do.\n\n";
+  return out + handoff_form(owed);
 }
 
-std::string go_on_text(bool answered, std::string_view answer, std::string_view agent_id) {
+std::string go_on_text(bool answered, std::string_view answer, const Owed& owed) {
   std::string out;
   if (answered && answer.empty()) out = "A person has agreed to what you asked for. ";
   else if (answered) out = "A person has answered:\n\n" + std::string(answer) + "\n\n";
   out += "Go on with the work.";
-  if (answered)
+  if (owed.is_nothing()) return out;
+  if (answered && !owed.is_signal())
     out +=
         " Your last status was a question, and only IN_PROGRESS can follow one: end this message with plan_status "
         "IN_PROGRESS. You will then be "
         "asked to go on.";
-  return out + " The handoff stands at the end of your message, in this form:\n\n" + agent_contract::skeleton(agent_id);
+  return out + " The handoff stands at the end of your message, in this form:\n\n" + handoff_form(owed);
 }
 
 std::vector<Problem> problems_in(json::Node problem) {

@@ -14,13 +14,24 @@
 
 namespace baton::supervisor {
 
+// What the agent's last words must hold, by the pack of its session (docs/formats/contracts.md, `handoff`).
+struct Owed {
+  std::string dialect = "any";  // agent-contract, agent-exit, any, none
+  std::string agent_id = {}, phase = {};
+
+  bool is_nothing() const { return dialect == "none"; }
+  bool is_signal() const { return dialect == "agent-exit"; }
+};
+// A signal to be filled in; of any other dialect a block.
+std::string handoff_form(const Owed& owed);
+
 // The brief that goes with the INPUT envelope: what the agent is on, and how it hands over. An envelope that is too large for a command
 // line is only named by its file.
-std::string brief(const json::Value& envelope, std::string_view input_file);
+std::string brief(const json::Value& envelope, std::string_view input_file, const Owed& owed);
 
 // What an agent is told that goes on: after a person has acted (with words or without), or after a report. After a question the format
 // lets only IN_PROGRESS follow, so that is asked for first.
-std::string go_on_text(bool answered, std::string_view answer, std::string_view agent_id);
+std::string go_on_text(bool answered, std::string_view answer, const Owed& owed);
 
 // The problems that a node's refusal lists (application/problem+json).
 std::vector<agent_contract::Problem> problems_in(json::Node problem);

@@ -141,7 +141,10 @@ std::string repair_text(const Refusal& refusal) {
   out +=
       "\nDo not do the work again. Answer with the handoff alone, as the last thing in your message and nothing behind "
       "it. With what is true "
-      "put in, it has this form (plan_status is COMPLETE only with verification.result \"pass\"; otherwise BLOCKED, "
+      "put in, it has this form";
+  if (!refusal.form.empty()) return out + ":\n\n" + refusal.form;
+  out +=
+      " (plan_status is COMPLETE only with verification.result \"pass\"; otherwise BLOCKED, "
       "with the open_gaps):\n\n";
   return out + skeleton(refusal.agent_id);
 }

@@ -46,9 +46,10 @@ struct Refusal {
   std::vector<Problem> problems;  // none: there was no handoff at all
   std::string agent_id;
   int repair = 1, repairs_max = 2;
+  std::string form = {};  // what is asked for, to be filled in; empty: a block, as skeleton() has it
 };
 
-// What the agent is asked: every problem, and a skeleton of what is missing. Ends with the block it is to fill in.
+// What the agent is asked: every problem, and a skeleton of what is missing. Ends with what it is to fill in.
 std::string repair_text(const Refusal& refusal);
 
 // A contract block with everything the format requires, to be filled in.

@@ -399,6 +399,7 @@ class Opening {
     session.set("mode", session::name_of(asked_.mode));
     session.set("gate", session::name_of(asked_.gate));
     if (rules_->plan->client_user_is_operator) session.set("client_user_is_operator", true);
+    tell_owed(session, *rules_->plan);
     act_.answer.created = true;
     act_.answer.body.set("session", std::move(session));
     if (held_) return;

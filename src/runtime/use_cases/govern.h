@@ -100,6 +100,9 @@ Result<void> move_approval(Act& act, const ledger::Actor& actor, const Approval&
                            std::string_view note, std::optional<Time> spend_until = std::nullopt,
                            Act::Is is = Act::Is::Beside);
 
+// What the pack asks of the agent's last words, where that is not so anyway: `handoff`, `claims`.
+void tell_owed(json::Value& out, const contract::Plan& plan);
+
 // The session as callers are told: docs/reference/sessions.md. Nothing: it is not governed.
 Result<std::optional<json::Value>> shown_governed(store::Reader& reader, const std::string& session_id);
 

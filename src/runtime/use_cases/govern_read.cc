@@ -26,6 +26,16 @@ Result<std::optional<GovernedSession>> governed_in(store::Reader& reader, const 
 
 }  // namespace
 
+void tell_owed(Value& out, const contract::Plan& plan) {
+  if (plan.owed != contract::Owed::Any || plan.owed_by_subagents != contract::Owed::None) {
+    Value handoff = Value::object();
+    handoff.set("dialect", contract::name_of(plan.owed));
+    handoff.set("subagents", contract::name_of(plan.owed_by_subagents));
+    out.set("handoff", std::move(handoff));
+  }
+  if (plan.claims != contract::Claims::Off) out.set("claims", contract::name_of(plan.claims));
+}
+
 Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::string& session_id) {
   auto found = governed_in(reader, session_id);
   if (!found) return tl::make_unexpected(found.error());
@@ -42,6 +52,7 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   const Value state = session::shown(*session.rules, session.state);
   for (const auto& [name, value] : state.members()) out.set(name, value);
   if (session.rules->plan->client_user_is_operator) out.set("client_user_is_operator", true);
+  tell_owed(out, *session.rules->plan);
   const contract::Limits& held_to = session.rules->plan->limits;
   Value limits = Value::object();
   if (held_to.max_steps) limits.set("max_steps", *held_to.max_steps);

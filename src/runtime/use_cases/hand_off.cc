@@ -127,6 +127,7 @@ class HandingOff {
     if (session_.took(key_)) return first_receipt(stream(), "\"key\":\"" + key_ + "\"");
     if (!item_)
       if (auto ended = check_standing(); ended) return act_.refuse(std::move(*ended)), Result<void>();
+    if (auto other = check_owed(); other) return act_.refuse(std::move(*other)), Result<void>();
     switch (document_.dialect()) {
       case Dialect::AgentExit: return take_signal();
       case Dialect::AgentContract: return take_contract();
@@ -167,6 +168,24 @@ class HandingOff {
       return report(Code::session_killed, {}, {{"reason", state.ended_because}});
     if (state.standing == session::Standing::Closed) return report(Code::session_closed, {});
     return std::nullopt;
+  }
+
+  // Of a session whose pack asks for one dialect: nothing else ends it. A packet that only reports, or offers something to a role of the
+  // workflow, ends nobody's work.
+  std::optional<Diagnostic> check_owed() const {
+    if (!held_) return std::nullopt;
+    const contract::Owed owed = held_->session.rules->plan->owed;
+    const bool is_contract = owed == contract::Owed::AgentContract;
+    if (!is_contract && owed != contract::Owed::AgentExit) return std::nullopt;
+    if (document_.dialect() == (is_contract ? Dialect::AgentContract : Dialect::AgentExit)) return std::nullopt;
+    if (document_.dialect() == Dialect::Uaix) {
+      const Value* target = handoff_.value(Field::to);
+      if (handoff_.mode == Mode::Report || (target != nullptr && role_of(*target) != nullptr)) return std::nullopt;
+    }
+    return report(Code::HANDOFF_DIALECT_OWED, {},
+                  {{"dialect", dialect_name(document_.dialect())},
+                   {"owed", contract::name_of(owed)},
+                   {"what", is_contract ? "an `agent_contract_handoff` block" : "an exit signal"}});
   }
 
   // Where what it says is recorded, and found again.

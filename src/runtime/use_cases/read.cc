@@ -136,6 +136,35 @@ Result<std::optional<Value>> UseCases::show_session(std::string_view session_id)
   return std::optional(std::move(out));
 }
 
+Result<OwedWords> UseCases::owed_by(std::string_view session_id) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto session = get(**reader, tables::kSessions, session_id, read_session);
+  if (!session) return tl::make_unexpected(session.error());
+  OwedWords out;
+  if (!*session) return out;
+  out.agent_id = (*session)->agent_id;
+  const auto item = get(**reader, tables::kWorkItems, (*session)->work_id, read_item);
+  if (!item) return tl::make_unexpected(item.error());
+  const bool has_work = *item && (*item)->lease && (*item)->lease->session_id == (*session)->id;
+  out.has_work = has_work;
+  const auto row = (*reader)->get(tables::kSessionStates, {(*session)->id});
+  if (!row) return tl::make_unexpected(row.error());
+  const bool is_held = *row && text_at(**row, 1) == session::name_of(session::Standing::Open);
+  // Held to no pack, or no longer: whatever hands over the work it has.
+  if (has_work) out.dialect = contract::Owed::Any;
+  if (!is_held) return out;
+  const auto rules = rules_in(**reader, pack_in(**row));
+  if (!rules) return tl::make_unexpected(rules.error());
+  if (*rules == nullptr) return out;
+  const contract::Plan& plan = *(*rules)->plan;
+  // One that had work and has handed it over owes nothing more, whatever its pack asks for.
+  const bool owes = has_work || ((*session)->work_id.empty() && plan.owed != contract::Owed::Any);
+  out.dialect = owes ? plan.owed : contract::Owed::None;
+  out.subagents = plan.owed_by_subagents;
+  return out;
+}
+
 Result<Value> UseCases::list_context(const Caller& caller) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
