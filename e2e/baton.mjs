@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Baton in a case: how the proxy is started, a store of the case's own with an active pack, and the operator who
-// approves.
+// Baton in a case: how the proxy is started, a store of the case's own with an active pack, its node, and the operator
+// who approves.
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ROOT } from './installed.mjs';
-import { say_of } from './processes.mjs';
+import { say_of, start, stop } from './processes.mjs';
 
 export const BATON = process.env.BATON ?? path.join(ROOT, 'build/release/baton');
+export const HOOK = path.join(path.dirname(BATON), 'baton-hook');
 
 // The one place that knows the proxy's command line. {server} is the command of the server, {upstream} the URL of one
 // that runs already, {port} where to listen, {pack} the hash of the active pack.
@@ -31,10 +32,18 @@ export async function no_proxy() {
   return said.status === 0 && said.stdout.includes('Usage: baton mcp') ? undefined : 'this baton has no `mcp` yet';
 }
 
+// Is there a program for hooks, and `baton run`? Nothing, or why not.
+export async function no_hooks() {
+  if (!fs.existsSync(HOOK)) return 'there is no baton-hook beside baton';
+  const said = await say_of([BATON, 'run', '--help'], { env: process.env });
+  return said.status === 0 && said.stdout.includes('Usage: baton run') ? undefined : 'this baton has no `run` yet';
+}
+
 // A store with one active pack, and its operator.
 export class World {
   // What whoever starts the proxy has to give it. The operator's token is not part of it.
   env;
+  node = null; // where the case starts one itself
   #operator;
   #approving = null;
 
@@ -49,17 +58,39 @@ export class World {
     };
   }
 
-  // `settings` is added to the configuration of the store.
-  async begin(pack, settings = '') {
+  // `settings` is added to the configuration of the store. With `own_node` the node is a process of the case, which can
+  // be stopped and killed; else it is one that the first command starts.
+  async begin(pack, settings = '', own_node = false) {
     fs.mkdirSync(this.#operator.HOME, { recursive: true });
     await this.operate('init', '--actor', 'e2e-operator', '--format', 'json');
     fs.appendFileSync(path.join(this.env.BATON_STORE, 'config.yaml'), settings);
+    if (own_node) await this.serve();
     const active = await this.operate('contract', 'activate', pack, '--format', 'json');
     this.pack = JSON.parse(active).pack;
   }
 
+  async serve() {
+    const socket = this.socket;
+    const log = path.join(this.folder, 'node.log');
+    this.node = start([BATON, 'serve', '--socket', socket], { cwd: this.folder, env: this.#operator, log });
+    await until('the node answers', 90, async () => (await this.#say('status', '--node', `unix:${socket}`)).status === 0);
+  }
+
+  get socket() {
+    return path.join(this.env.BATON_STORE, 'node.sock');
+  }
+
+  // What `baton run` is started with: the operator's, but for the home, which is the agent's.
+  env_of_run(home) {
+    return { ...this.#operator, HOME: home, BATON_NODE: `unix:${this.socket}` };
+  }
+
+  #say(...words) {
+    return say_of([BATON, ...words], { cwd: this.folder, env: this.#operator });
+  }
+
   async operate(...words) {
-    const said = await say_of([BATON, ...words], { cwd: this.folder, env: this.#operator });
+    const said = await this.#say(...words);
     // Nothing was said: the operator looked, and nothing waited.
     const text = said.stdout + said.stderr;
     if (text) fs.appendFileSync(path.join(this.folder, 'operator.log'), `${words.join(' ')}: ${said.status}\n${text}`);
@@ -73,16 +104,21 @@ export class World {
     this.#approving = loop;
     loop.done = (async () => {
       while (loop.on) {
-        const waiting = await this.operate('approvals', 'list', '--format', 'json');
-        for (const line of waiting.split('\n').filter(Boolean)) {
-          const { id, digest } = JSON.parse(line);
-          await this.operate('approvals', 'approve', id, '--digest', digest, '--note', 'the case says so');
-          loop.approved += 1;
-        }
+        loop.approved += await this.approve();
         await pause(200);
       }
     })();
     return loop;
+  }
+
+  // Says yes to what waits now; how many that were.
+  async approve() {
+    const waiting = (await this.operate('approvals', 'list', '--format', 'json')).split('\n').filter(Boolean);
+    for (const line of waiting) {
+      const { id, digest } = JSON.parse(line);
+      await this.operate('approvals', 'approve', id, '--digest', digest, '--note', 'the case says so');
+    }
+    return waiting.length;
   }
 
   // Ends that, when what is being said has been said: a call may be done before the operator knows that it was approved.
@@ -95,6 +131,18 @@ export class World {
   async end() {
     await this.approved();
     await this.operate('stop').catch(() => {}); // the node may have ended by itself
+    if (this.node) stop(this.node);
+  }
+}
+
+// Waits until `check` has something to give, and gives that.
+export async function until(what, seconds, check) {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    const found = await check();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`after ${seconds} s: not yet that ${what}`);
+    await pause(50);
   }
 }
 

@@ -3,15 +3,16 @@
 //
 //   node --import ./e2e/installed.mjs e2e/run.mjs LOGS [NAME...]
 //
-// A NAME is a group (conformance, sdk, inspector, agents), or a group with a case, or those with a client:
+// A NAME is a group (conformance, sdk, inspector, agents, hooks), or a group with a case, or those with a client:
 // sdk/files/v1. The log of each case is a folder below LOGS. E2E_JOBS says how many cases run at once. Ends with the
 // line `N passed, M failed`. Exit status: 0 all passed, 1 some failed, 2 no such case, 3 nothing was to be run.
 import fs from 'node:fs';
 import path from 'node:path';
-import { no_proxy } from './baton.mjs';
+import { no_hooks, no_proxy } from './baton.mjs';
 import { read_json } from './files.mjs';
 import { ROOT } from './installed.mjs';
 import { check_conformance } from './conformance_case.mjs';
+import { AGENTS, tell_hooked } from './hooked.mjs';
 import { stop_all } from './processes.mjs';
 import { CLIENTS, tell } from './stories.mjs';
 
@@ -45,6 +46,18 @@ async function all_cases() {
           run: (folder) => tell(story, told_by, folder),
         });
       }
+    }
+  }
+  const without_hooks = without_proxy || (await no_hooks());
+  for (const file of fs.readdirSync(path.join(ROOT, 'e2e/cases/hooks')).sort()) {
+    const story = read_json(path.join(ROOT, 'e2e/cases/hooks', file));
+    for (const client of story.clients) {
+      if (!AGENTS[client]) throw new Error(`${file}: there is no agent ${client}`);
+      cases.push({
+        name: `hooks/${path.basename(file, '.json')}/${client}`,
+        skip: without_hooks,
+        run: (folder) => tell_hooked(story, client, folder),
+      });
     }
   }
   return cases;

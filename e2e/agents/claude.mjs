@@ -1,25 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claude Code.
+// Claude Code: the one of its own package, or the newer one that comes with the agent SDK.
 import path from 'node:path';
 import { installed } from '../installed.mjs';
 import { write_json } from '../files.mjs';
 
-export function launch({ home, work, prompt, model_url, server_name, server }) {
-  const { command, args, env } = server;
-  const config = path.join(home, 'mcp.json');
-  write_json(config, { mcpServers: { [server_name]: { type: 'stdio', command, args, env } } });
-  const options = ['--output-format', 'stream-json', '--verbose', '--mcp-config', config, '--strict-mcp-config'];
+const TOOL_EVENTS = ['PreToolUse', 'PostToolUse', 'PostToolUseFailure'];
+const EVENTS = ['SessionStart', 'SessionEnd', 'SubagentStart', 'SubagentStop', 'Stop'];
+
+export const client = 'claude';
+export const shell = (command) => ({ name: 'Bash', arguments: { command, description: 'a step' } });
+
+export const writes = ['.claude.json']; // of its user's files: those it writes into by itself
+
+const program = { stable: 'claude-code-linux-x64', newer: 'claude-agent-sdk-linux-x64' };
+const settings = (home) => path.join(home, '.claude/settings.json');
+
+function hooks_of(hook) {
+  const entry = (event) => ({
+    type: 'command',
+    command: hook.command(event),
+    timeout: hook.seconds,
+    onFailure: 'block',
+  });
+  return Object.fromEntries([
+    ...TOOL_EVENTS.map((event) => [event, [{ matcher: '*', hooks: [entry(event)] }]]),
+    ...EVENTS.map((event) => [event, [{ hooks: [entry(event)] }]]),
+  ]);
+}
+
+// The user's settings, with hooks or without.
+export function set_hooks({ home, hook }) {
+  write_json(settings(home), hook ? { hooks: hooks_of(hook) } : {});
+}
+
+export function launch({ home, work, prompt, model_url, server_name, server, hook, supervised, version = 'stable' }) {
+  const servers = { mcpServers: { [server_name]: { type: 'stdio', ...server } } };
+  const options = ['--output-format', 'stream-json', '--verbose', '--permission-mode', 'bypassPermissions'];
+  if (supervised) {
+    write_json(path.join(home, '.claude.json'), servers);
+  } else {
+    const config = path.join(home, 'mcp.json');
+    write_json(config, servers);
+    options.push('--mcp-config', config, '--strict-mcp-config');
+  }
+  if (hook || supervised) set_hooks({ home, hook });
   return {
-    words: [
-      installed('agents', '@anthropic-ai/claude-code-linux-x64/claude'),
-      '-p',
-      prompt,
-      ...options,
-      '--permission-mode',
-      'bypassPermissions',
-      '--max-turns',
-      '30',
-    ],
+    words: [installed('agents', '@anthropic-ai', program[version], 'claude'), '-p', prompt, ...options, '--max-turns', '40'],
     cwd: work,
     env: {
       ANTHROPIC_BASE_URL: model_url,

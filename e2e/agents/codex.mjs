@@ -2,12 +2,29 @@
 // OpenAI Codex CLI.
 import path from 'node:path';
 import { installed } from '../installed.mjs';
-import { write_text } from '../files.mjs';
+import { write_json, write_text } from '../files.mjs';
 
+const TOOL_EVENTS = ['PreToolUse', 'PostToolUse'];
+const EVENTS = ['SessionStart', 'SubagentStop', 'Stop'];
+
+export const client = 'codex';
 export const namespaces = true; // the model is told of a namespace of tools for each MCP server
 export const spell = (tool) => tool.replaceAll('-', '_');
+export const shell = (command) => ({ name: 'exec_command', arguments: { cmd: command } });
 
-export function launch({ home, work, prompt, model_url, server_name, server }) {
+export const writes = ['.codex/config.toml']; // of its user's files: those it writes into by itself
+
+// Its file of hooks, or an empty one.
+export function set_hooks({ home, hook }) {
+  const entry = (event) => ({ type: 'command', command: hook.command(event), timeout: hook.seconds });
+  const hooks = hook && {
+    ...Object.fromEntries(TOOL_EVENTS.map((event) => [event, [{ matcher: '.*', hooks: [entry(event)] }]])),
+    ...Object.fromEntries(EVENTS.map((event) => [event, [{ hooks: [entry(event)] }]])),
+  };
+  write_json(path.join(home, '.codex/hooks.json'), { hooks: hooks ?? {} });
+}
+
+export function launch({ home, work, prompt, model_url, server_name, server, hook }) {
   const { command, args, env } = server;
   // A string or a list of strings is the same in JSON and in TOML.
   const variables = Object.entries(env).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
@@ -31,12 +48,14 @@ export function launch({ home, work, prompt, model_url, server_name, server }) {
     '',
   ];
   write_text(path.join(home, '.codex/config.toml'), config.join('\n'));
+  if (hook) set_hooks({ home, hook });
   return {
     words: [
       installed('agents', '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex'),
       'exec',
       '--json',
       '--skip-git-repo-check',
+      ...(hook ? ['--dangerously-bypass-hook-trust'] : []),
       prompt,
     ],
     cwd: work,
