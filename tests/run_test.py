@@ -159,7 +159,7 @@ def blocks(place):
 def repairs(place):
     place.create()
     said = place.go("note", place.notes, "rubbish", "then", "note", place.notes, "claim-done")
-    need("asked again (1 of 2)" in said, said)
+    need("asked again (1 of 2):\n  HANDOFF_" in said and "\n  HANDOFF_EVIDENCE_REPORT: " in said, said)  # a line for each fault
     first, second = place.noted()
     need(place.item()["phase"] == "CI_PENDING", place.item())
     need(second["repair"] == second["input"] and "HANDOFF_AGENT_STATUS" in second["repair"], second["repair"])

@@ -31,6 +31,7 @@ constexpr milliseconds kPatience{60'000}, kShortPatience{10'000};
 constexpr milliseconds kLook{1'000};       // at the processor, and the status line
 constexpr milliseconds kEntryWait{2'000};  // for the entry of a handoff that came another way
 constexpr std::int64_t kLeaseLeast = kNanosecondsPerSecond;
+constexpr int kSaidLinesMax = 40;  // of what is wrong with a handoff: a screen
 
 std::string text_of(json::Node node) { return node.is_string() ? std::string(node.string()) : std::string(); }
 
@@ -279,7 +280,18 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     return {};
   }
 
-  void say(std::string_view line) { shared_.screen.error("baton run: " + printable(line, 2000) + "\n"); }
+  // One line, or several: those after the first are indented, so that none passes for one of ours.
+  void say(std::string_view text) {
+    std::string_view before = "baton run: ";
+    for (int lines = 0; lines < kSaidLinesMax; ++lines) {
+      const auto end = text.find('\n');
+      shared_.screen.error(std::string(before) + printable(text.substr(0, end), 2000) + "\n");
+      if (end == text.npos) return;
+      text.remove_prefix(end + 1);
+      before = "  ";
+    }
+    shared_.screen.error("  ...\n");
+  }
 
   // --- what happens, and what follows ---------------------------------------------------------------------------------------------
 
@@ -341,9 +353,9 @@ class Run::Core : public std::enable_shared_from_this<Core> {
       if (auto written = folder_->write(file, text); !written) return tell_later(NotStarted{written.error().text()});
       environment.push_back((repairs ? "BATON_REPAIR_FILE=" : "BATON_ANSWER_FILE=") + file);
       started = again(options_.client, wired_, conversation_, text);
-      say(repairs ? "its handoff " + (what.text.empty() ? std::string("is missing") : "was refused: " + what.text) +
+      say(repairs ? std::string("its handoff ") + (what.text.empty() ? "is missing" : "was refused") +
                         "; asked again (" + std::to_string(what.repair) + " of " +
-                        std::to_string(options_.terms.repairs_max) + ")"
+                        std::to_string(options_.terms.repairs_max) + ")" + (what.text.empty() ? "" : ":\n" + what.text)
                   : "it goes on");
     }
     search_.emplace(options_.client);
