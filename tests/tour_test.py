@@ -222,7 +222,15 @@ def what_it_did_not_make_stays(place):
     need("not of a tour" in said and (place.folder / "thesis.txt").exists(), said)
 
 
-STORIES = [told_to_nobody, somebody_says_yes, somebody_says_no, stopped_while_it_asks, a_step_that_fails_is_named, what_it_did_not_make_stays]
+def its_packs_say_what_they_mean(place):
+    for role in ("implementer", "reviewer"):
+        for command in (("check", "--strict"), ("test",)):
+            done = subprocess.run([place.baton, "contract", *command, ROOT / "examples" / "tour" / "packs" / role], capture_output=True, text=True,
+                                  timeout=WAIT, env=place.environment(), check=False)
+            need(done.returncode == 0, f"{role}: {done.stdout}{done.stderr}")
+
+
+STORIES = [told_to_nobody, somebody_says_yes, somebody_says_no, stopped_while_it_asks, a_step_that_fails_is_named, what_it_did_not_make_stays, its_packs_say_what_they_mean]
 
 
 def play(story):
