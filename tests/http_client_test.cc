@@ -277,6 +277,10 @@ TEST(process, remembers_what_is_above) {
   ASSERT_TRUE(between);
   EXPECT_TRUE(cache.above(below).contains(*between));
   EXPECT_TRUE(cache.above(below).contains(*between)) << "from memory";
+  // Who is known as somebody's parent is known when he asks himself, and the other way round.
+  EXPECT_EQ(cache.above(middle).processes, ancestry(middle).processes);
+  EXPECT_EQ(cache.above(below).processes, ancestry(below).processes);
+  EXPECT_TRUE(cache.above(below).complete);
   ::kill(middle, SIGKILL);
   ASSERT_EQ(::waitpid(middle, nullptr, 0), middle);
   EXPECT_TRUE(eventually([&] { return !cache.above(below).contains(*between); }));

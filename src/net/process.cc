@@ -103,21 +103,38 @@ Ancestry ancestry(std::int64_t pid) {
 }
 
 Ancestry AncestryCache::above(std::int64_t pid) {
-  constexpr std::size_t kKnownMax = 256;  // clients of one node that keep their connections are fewer
-  const auto stat = read_stat(pid);
-  if (!stat) return {};
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = known_.find(pid); found != known_.end() && found->second.parent == stat->parent &&
-                                             found->second.ancestry.processes.front() == stat->id)
-      return found->second.ancestry;
+  constexpr std::size_t kKnownMax = 1024;
+  std::vector<ProcessStat> read;  // from below, up to the first that is known
+  Ancestry found;
+  while (read.size() < limits::kProcessStepsMax) {
+    const auto stat = read_stat(pid);
+    if (!stat || (!read.empty() && stat->id.start_ticks > read.back().id.start_ticks)) break;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = known_.find(pid); known != known_.end() && known->second.parent == stat->parent &&
+                                               known->second.ancestry.processes.front() == stat->id) {
+        found = known->second.ancestry;
+        break;
+      }
+    }
+    read.push_back(*stat);
+    if (pid == 1 || stat->parent == 0) {
+      found.complete = true;
+      break;
+    }
+    pid = stat->parent;
   }
-  Ancestry read = ancestry(pid);
-  if (!read.complete || read.processes.front() != stat->id) return read;
+  // Put together from above, and kept at each step: who asks next may be another child of one of these.
+  const bool is_long = found.processes.size() + read.size() > limits::kProcessStepsMax;
+  if (is_long) found.complete = false;
   const std::lock_guard lock(mutex_);
-  if (known_.size() >= kKnownMax) known_.clear();
-  known_.insert_or_assign(pid, Known{stat->parent, read});
-  return read;
+  for (auto stat = read.rbegin(); stat != read.rend(); ++stat) {
+    found.processes.insert(found.processes.begin(), stat->id);
+    if (!found.complete) continue;
+    if (known_.size() >= kKnownMax) known_.clear();
+    known_.insert_or_assign(stat->id.pid, Known{stat->parent, found});
+  }
+  return found;
 }
 
 }  // namespace baton::net

@@ -36,10 +36,10 @@ struct Ancestry {
 };
 Ancestry ancestry(std::int64_t pid);
 
-// The same for somebody who asks again and again about few processes: each time the process itself is looked at, and what is above
-// it is read only when it is another process, or has another parent. A process further up that has ended meanwhile is still
-// among them; one that was never above it cannot come in between, since orphans are given to one of their ancestors. So whoever was a
-// descendant stays one. May be used by any thread.
+// The same for somebody who asks again and again about processes of one family, as a node does that is asked by hooks: a process is
+// looked at each time, and so are those above it up to the first that is known and still has the same parent; what is above that one is
+// remembered. A process further up that has ended meanwhile is still among them; one that was never above it cannot come in between,
+// since orphans are given to one of their ancestors. So whoever was a descendant stays one. May be used by any thread.
 class AncestryCache {
  public:
   Ancestry above(std::int64_t pid);
