@@ -26,6 +26,7 @@ constexpr EventName kEvents[] = {
     {Client::Claude, "SubagentStop", Kind::SubagentStop},
     {Client::Claude, "Stop", Kind::Stop},
     {Client::Claude, "UserPromptSubmit", Kind::Prompt},
+    {Client::Claude, "ConfigChange", Kind::SettingsChange},
 
     {Client::Codex, "PreToolUse", Kind::BeforeTool},
     {Client::Codex, "PostToolUse", Kind::AfterTool},
@@ -112,6 +113,7 @@ std::string_view kind_name(Kind kind) {
     case Kind::SubagentStop: return "subagent_stop";
     case Kind::Stop: return "stop";
     case Kind::Prompt: return "prompt";
+    case Kind::SettingsChange: return "settings_change";
     case Kind::Other: return "other";
   }
   CHECK(false);

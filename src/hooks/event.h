@@ -31,14 +31,15 @@ enum class Kind : std::uint8_t {
   SessionStart,
   SessionEnd,
   SubagentStart,
-  SubagentStop,  // a subagent would end; it can be told to go on
-  Stop,          // the agent would end; it can be told to go on
-  Prompt,        // the user said something
-  Other,         // nothing that Baton has to do with
+  SubagentStop,    // a subagent would end; it can be told to go on
+  Stop,            // the agent would end; it can be told to go on
+  Prompt,          // the user said something
+  SettingsChange,  // the client's settings were edited while it runs, and are about to count
+  Other,           // nothing that Baton has to do with
 };
-inline constexpr std::array kKinds = {Kind::BeforeTool,   Kind::AfterTool,  Kind::ToolFailed,    Kind::PermissionAsked,
-                                      Kind::SessionStart, Kind::SessionEnd, Kind::SubagentStart, Kind::SubagentStop,
-                                      Kind::Stop,         Kind::Prompt,     Kind::Other};
+inline constexpr std::array kKinds = {Kind::BeforeTool,   Kind::AfterTool,  Kind::ToolFailed,     Kind::PermissionAsked,
+                                      Kind::SessionStart, Kind::SessionEnd, Kind::SubagentStart,  Kind::SubagentStop,
+                                      Kind::Stop,         Kind::Prompt,     Kind::SettingsChange, Kind::Other};
 
 // "before_tool", ...
 std::string_view kind_name(Kind kind);

@@ -11,6 +11,8 @@ namespace {
 using json::Value;
 
 constexpr int kDenied = 2;  // what every client takes for "no"
+constexpr std::string_view kSettingsStay =
+    "this session is held to a contract by Baton: settings that were changed count when the client is started again";
 
 // A reason that any client can show: UTF-8, not blank, not too long. Lines stay lines.
 std::string reason_of(std::string_view text) {
@@ -176,6 +178,12 @@ Written cursor(Kind kind, std::string_view event, const Reply& reply, const std:
 Written write_as(Client client, std::string_view event_name, bool is_mcp, const Reply& given) {
   const Kind kind = kind_of(client, event_name);
   const std::string reason = reason_of(given.text);
+  // Whoever edits the settings could take the hooks out of them. They stay as they were when the client began, whatever is replied; what
+  // was edited counts when it begins anew.
+  if (kind == Kind::SettingsChange) {
+    const std::string why = given.kind == Reply::Kind::Deny ? reason : std::string(kSettingsStay);
+    return denies(object({{"decision", "block"}, {"reason", why}}), why);
+  }
   Reply reply = given;
   // To be asked again is to be refused for now, and the other way round.
   const bool stops = kind == Kind::Stop || kind == Kind::SubagentStop;
@@ -205,7 +213,8 @@ Written write(const Event& event, const Reply& reply) {
 bool can_block(Client client, std::string_view event_name) {
   const Kind kind = kind_of(client, event_name);
   switch (kind) {
-    case Kind::BeforeTool: return true;
+    case Kind::BeforeTool:
+    case Kind::SettingsChange: return true;
     case Kind::PermissionAsked: return client == Client::Claude || client == Client::Codex || client == Client::Copilot;
     case Kind::Stop: return true;
     case Kind::SubagentStop: return client != Client::Gemini && client != Client::OpenCode;
@@ -218,7 +227,7 @@ bool can_block(Client client, std::string_view event_name) {
 Written write_failure(Client client, std::string_view event_name, std::string_view why) {
   const Kind kind = kind_of(client, event_name);
   const bool denied = kind == Kind::BeforeTool || kind == Kind::PermissionAsked ||
-                      (kind == Kind::SubagentStart && can_block(client, event_name)) ||
+                      (kind == Kind::SubagentStart && can_block(client, event_name)) || kind == Kind::SettingsChange ||
                       kind == Kind::Other;  // a name nobody knows could be that of a call
   if (!denied) {
     Written out = write(client, event_name, {});

@@ -7,6 +7,8 @@
 // once, from the JSON (docs/reference/hooks-clients.md has what was seen). A denial always has a reason, because Codex lets a call through
 // that is denied without one.
 //
+// A change of the client's settings is never let through while it runs, whatever the reply.
+//
 // What a client has no words for is left unsaid, never said in another client's: Codex knows neither `allow` nor `ask` and takes
 // both for a broken hook.
 #pragma once

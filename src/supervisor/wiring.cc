@@ -17,8 +17,8 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 // Well above the deadline of baton-hook itself (5 s), because clients let the tool run when theirs is over.
 constexpr int kHookSeconds = 60;
 constexpr std::string_view kClaudeToolEvents[] = {"PreToolUse", "PostToolUse", "PostToolUseFailure"};
-constexpr std::string_view kClaudeEvents[] = {"UserPromptSubmit", "SessionStart", "SessionEnd",
-                                              "SubagentStart",    "SubagentStop", "Stop"};
+constexpr std::string_view kClaudeEvents[] = {"UserPromptSubmit", "SessionStart", "SessionEnd",  "SubagentStart",
+                                              "SubagentStop",     "Stop",         "ConfigChange"};
 constexpr std::string_view kCodexToolEvents[] = {"PreToolUse", "PostToolUse"};
 constexpr std::string_view kCodexEvents[] = {"SessionStart", "UserPromptSubmit", "SubagentStop", "Stop"};
 constexpr std::string_view kGeminiToolEvents[] = {"BeforeTool", "AfterTool"};
