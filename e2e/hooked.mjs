@@ -11,11 +11,13 @@
 //   hook_seconds how long the client gives a hook
 //   turns        what the model does, one after the other:
 //     do           what happens before it does: names of ACTIONS
-//     call, shell, own, say   see llm/scripted.mjs; {handoff} in what it says is a handoff that holds
+//     call, shell, delegate, say   see llm/scripted.mjs; {handoff} in what it says is a handoff that holds
 //     has, lacks   texts that are, or are not, in what the model is shown then: the result of the call, or why it has to
 //                  go on
 //     makes        a file that the call makes, if it runs
 //     runs         does it? Default: yes
+//     clients      only these do it
+//   subagent     what the model of its subagent does, in the same way
 //   files_after  what is in files then; null: there is none
 //   status       exit status
 //   said         texts in what it prints
@@ -28,7 +30,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { BATON, HOOK, World, until } from './baton.mjs';
 import { clean_env } from './clients/agent.mjs';
-import { write_json, write_text } from './files.mjs';
+import { read_json, write_json, write_text } from './files.mjs';
 import { ROOT } from './installed.mjs';
 import { MARK, ScriptedModel } from './llm/scripted.mjs';
 import { end_of, say_of, start } from './processes.mjs';
@@ -59,6 +61,9 @@ export async function tell_hooked(story, name, folder) {
   }
 }
 
+// Says what it was told when it is done.
+const GOOD_HOOK = `'${HOOK}' "$@"; status=$?; echo "$2" >> "$0.log"; exit $status`;
+
 // What happens between two turns of the model; each is told which scene it is in.
 const ACTIONS = {
   approve: (scene) => until('somebody is asked', 60, () => scene.world.approve()),
@@ -75,8 +80,23 @@ const ACTIONS = {
   'hook prints rubbish': (scene) => scene.put_hook("echo '{not json'"),
   'hook is slow': (scene) => scene.put_hook(`case "$2" in [Pp]reToolUse|BeforeTool) exec sleep 60;; esac`),
   'hook is gone': (scene) => fs.rmSync(scene.hook),
-  'hook is back': (scene) => scene.put_hook(`exec '${HOOK}' "$@"`),
-  'settings lose the hook': (scene) => scene.module.set_hooks({ home: scene.home }),
+  'hook is back': (scene) => scene.put_hook(GOOD_HOOK),
+  'settings lose the hook': async (scene) => {
+    scene.module.set_hooks({ home: scene.home });
+    const { watches } = scene.module;
+    if (watches) await until('the client has seen its settings', 90, () => scene.hooks_told().includes(watches));
+  },
+  'settings of the run lose the hook': async (scene) => {
+    const folder = path.dirname(scene.env_of_agent().BATON_INPUT_FILE);
+    const wires = (name) => /(^|\/)(settings|hooks\/baton)\.json$/.test(name);
+    for (const name of fs.readdirSync(folder, { recursive: true }).filter(wires)) {
+      const settings = read_json(path.join(folder, name));
+      if (settings.hooks) write_json(path.join(folder, name), { ...settings, hooks: {} });
+    }
+    // A client that looks at one file of settings again looks at all of them.
+    write_json(path.join(scene.work, '.claude/settings.json'), { env: { TIDE: 'high' } });
+    if (scene.module.watches) await until('the client has seen its settings', 90, () => fs.existsSync(scene.seen));
+  },
   'run is killed': async (scene) => {
     scene.late = scene.env_of_agent();
     process.kill(scene.child.pid, 'SIGKILL');
@@ -93,9 +113,9 @@ class Scene {
     this.work = path.join(folder, 'work');
     this.home = path.join(folder, 'home');
     this.hook = path.join(folder, 'bin/baton-hook');
+    this.failed = []; // of what was to happen between two turns
+    this.seen = path.join(folder, 'settings-seen');
     this.world = new World(folder);
-    this.turns = story.turns.map((turn) => (turn.say ? { ...turn, say: this.of(turn.say) } : turn));
-    this.asked = []; // by turn that was to be the last one: what the model was told instead
   }
 
   // What the story says, for this agent.
@@ -110,12 +130,13 @@ class Scene {
     this.module = await import(`./agents/${this.agent}.mjs`);
     await this.world.begin(PACK, this.story.settings ?? '', true);
     if (this.story.by === 'run') await this.world.operate('work', 'create', 'The almanac', '--id', ITEM);
-    this.put_hook(`exec '${HOOK}' "$@"`);
+    this.put_hook(GOOD_HOOK);
     this.model = new ScriptedModel({
-      turns: this.turns,
+      turns: this.turns_of(this.story.turns),
+      subagent: this.turns_of(this.story.subagent ?? []),
       server: SERVER,
       agent: this.module,
-      before: (turn, index) => this.before(turn, index),
+      before: (turn) => this.before(turn),
       words,
     });
     await this.model.listen();
@@ -128,9 +149,23 @@ class Scene {
     fs.renameSync(`${this.hook}.new`, this.hook);
   }
 
-  async before(turn, index) {
-    if (this.turns[index - 1]?.say !== undefined) this.asked[index - 1] = this.model.heard;
-    for (const action of [turn?.do ?? []].flat()) await ACTIONS[action](this);
+  // The events that the good one was told of.
+  hooks_told() {
+    const log = `${this.hook}.log`;
+    return fs.existsSync(log) ? fs.readFileSync(log, 'utf8').split('\n') : [];
+  }
+
+  turns_of(turns) {
+    const mine = (turn) => !turn.clients || turn.clients.includes(this.name);
+    return turns.filter(mine).map((turn) => (turn.say ? { ...turn, say: this.of(turn.say) } : turn));
+  }
+
+  async before(turn) {
+    try {
+      for (const action of [turn?.do ?? []].flat()) await ACTIONS[action](this);
+    } catch (error) {
+      this.failed.push(`${turn.do}: ${error.message}`); // and the model goes on: an error would be tried again and again
+    }
   }
 
   async play() {
@@ -138,7 +173,8 @@ class Scene {
     const logs = { log: path.join(this.folder, 'agent.stdout'), errors: path.join(this.folder, 'agent.stderr') };
     this.child = start(launch.words, { cwd: this.work, env: launch.env, ...logs });
     this.status = await end_of(this.child, SECONDS);
-    write_json(path.join(this.folder, 'seen.json'), { results: this.model.results, asked: this.asked });
+    for (const { mark, results, asked } of [this.model.main, this.model.subagent])
+      write_json(path.join(this.folder, `seen-${mark}.json`), { results, asked });
   }
 
   launch(more) {
@@ -173,7 +209,8 @@ class Scene {
 
   // Nothing of Baton is in the user's settings.
   async supervised() {
-    const { words, env } = this.launch({ server: stdio_server(SERVER, this.work), supervised: true });
+    const watch = `touch '${this.seen}'`; // a hook of the user's own
+    const { words, env } = this.launch({ server: stdio_server(SERVER, this.work), supervised: true, watch });
     this.home_before = files_in(this.home);
     return {
       words: [BATON, 'run', '--work', ITEM, ...(this.story.options ?? []), '--', ...words],
@@ -182,10 +219,11 @@ class Scene {
   }
 
   async judge() {
-    const wrong = [];
+    const wrong = [...this.failed];
     const status = this.of(this.story.status) ?? 0;
     if (this.status !== status) wrong.push(`it ended with ${this.status}, not with ${status}`);
-    this.judge_turns(wrong);
+    this.judge_turns(wrong, 'turn', this.model.main);
+    this.judge_turns(wrong, 'turn of the subagent', this.model.subagent);
     for (const [name, want] of Object.entries(this.story.files_after ?? {})) {
       const file = path.join(this.work, name);
       const is = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : null;
@@ -201,11 +239,11 @@ class Scene {
     return wrong;
   }
 
-  judge_turns(wrong) {
+  judge_turns(wrong, what, { turns, results, asked }) {
     let call = 0;
-    this.turns.forEach((turn, index) => {
-      const where = `turn ${index + 1}, ${turn.shell ?? turn.call ?? turn.own ?? turn.say}`;
-      const text = turn.say === undefined ? this.model.results[call++]?.text : (this.asked[index] ?? '');
+    turns.forEach((turn, index) => {
+      const where = `${what} ${index + 1}, ${turn.shell ?? turn.call ?? turn.delegate ?? turn.say}`;
+      const text = turn.say === undefined ? results[call++]?.text : (asked[index] ?? '');
       if (text === undefined) return wrong.push(`${where}: no result was seen`);
       for (const part of this.of(turn.has) ?? []) {
         if (!text.includes(part)) wrong.push(`${where}: there is no \`${part}\` in: ${text}`);

@@ -5,11 +5,13 @@ import { installed } from '../installed.mjs';
 import { write_json } from '../files.mjs';
 
 const TOOL_EVENTS = ['PreToolUse', 'PostToolUse', 'PostToolUseFailure'];
-const EVENTS = ['SessionStart', 'SessionEnd', 'SubagentStart', 'SubagentStop', 'Stop'];
+const EVENTS = ['SessionStart', 'SessionEnd', 'SubagentStart', 'SubagentStop', 'Stop', 'ConfigChange'];
 
 export const client = 'claude';
 export const shell = (command) => ({ name: 'Bash', arguments: { command, description: 'a step' } });
 
+// It looks at its settings again when they are edited, and tells this hook before they count.
+export const watches = 'ConfigChange';
 export const writes = ['.claude.json']; // of its user's files: those it writes into by itself
 
 const program = { stable: 'claude-code-linux-x64', newer: 'claude-agent-sdk-linux-x64' };
@@ -33,7 +35,18 @@ export function set_hooks({ home, hook }) {
   write_json(settings(home), hook ? { hooks: hooks_of(hook) } : {});
 }
 
-export function launch({ home, work, prompt, model_url, server_name, server, hook, supervised, version = 'stable' }) {
+export function launch({
+  home,
+  work,
+  prompt,
+  model_url,
+  server_name,
+  server,
+  hook,
+  supervised,
+  watch,
+  version = 'stable',
+}) {
   const servers = { mcpServers: { [server_name]: { type: 'stdio', ...server } } };
   const options = ['--output-format', 'stream-json', '--verbose', '--permission-mode', 'bypassPermissions'];
   if (supervised) {
@@ -43,7 +56,8 @@ export function launch({ home, work, prompt, model_url, server_name, server, hoo
     write_json(config, servers);
     options.push('--mcp-config', config, '--strict-mcp-config');
   }
-  if (hook || supervised) set_hooks({ home, hook });
+  if (hook) set_hooks({ home, hook });
+  if (watch) write_json(settings(home), { hooks: { [watches]: [{ hooks: [{ type: 'command', command: watch }] }] } });
   return {
     words: [installed('agents', '@anthropic-ai', program[version], 'claude'), '-p', prompt, ...options, '--max-turns', '40'],
     cwd: work,

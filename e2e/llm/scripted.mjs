@@ -6,7 +6,8 @@
 //
 //   {call, arguments}   a tool of the MCP server
 //   {shell}             a command line, by the tool that the agent has for them
-//   {own, arguments}    another tool of the agent's own
+//   {delegate}          a task for a subagent, by the tool that the agent has for that; {wait}: until it is done, where
+//                       the agent has to ask
 //   {say}               words and no call: the agent takes that for the end, unless somebody sends it on
 //
 // It speaks the dialects of the agents in agents/. What it was shown is kept: the tools that were offered, and every
@@ -22,19 +23,50 @@ const DIALECTS = [anthropic, responses, gemini, chat];
 
 // Stands in the prompt of the agent: requests without it are about titles, summaries and the like.
 export const MARK = 'BATON-E2E';
-const STEP = /E2E-STEP-(\d+)/g;
+const SUBAGENT_MARK = 'BATON-DELEGATED'; // in that of a subagent
 
-export class ScriptedModel {
+// One conversation: that of the agent, or that of its subagent. Where it is can be read from what was said in it, so
+// nothing is kept that a repeated request would upset.
+class Script {
   tools = []; // as first offered
   results = []; // {error, text} of each call, in the order of the calls
-  heard = ''; // what it was told since its last words
+  asked = []; // by turn that was to be the last one: what the model was told instead
+  begun = []; // by turn: what has to happen before
+
+  constructor(mark, turns) {
+    Object.assign(this, { mark, turns });
+  }
+
+  // How many turns were taken; what the model was shown of them is kept.
+  take(view) {
+    if (!this.tools.length) this.tools = view.tools;
+    const said = [...view.texts.join('\n').matchAll(new RegExp(`${this.mark}-STEP-(\\d+)`, 'g'))];
+    const done = Math.max(0, ...said.map((match) => Number(match[1])));
+    const is_call = (turn) => turn.say === undefined;
+    const calls = this.turns.slice(0, done).filter(is_call).length;
+    this.results = view.results.slice(0, calls).map(({ error, text }) => ({ error, text }));
+    if (done && this.turns[done - 1] && !is_call(this.turns[done - 1])) {
+      const last = view.texts.findLastIndex((text) => text.includes(this.step(done)));
+      this.asked[done - 1] = view.texts.slice(last + 1).join('\n');
+    }
+    return done;
+  }
+
+  step(number) {
+    return `${this.mark}-STEP-${number}`;
+  }
+}
+
+export class ScriptedModel {
   requests = []; // for the log
 
-  // `agent`: how it spells what (agents/*.mjs); `server`: what it calls the MCP server; `before(turn, index)`: what has
-  // to happen before a turn is taken; `words(text, shown)`: what to make of the words of a turn, given all that the
-  // model was shown.
-  constructor({ turns, server, agent, before = async () => {}, words = (text) => text }) {
-    Object.assign(this, { turns, server, agent, before, words, begun: [] });
+  // `agent`: how it spells what (agents/*.mjs); `server`: what it calls the MCP server; `before(turn)`: what has to
+  // happen before a turn is taken; `words(text, shown)`: what to make of the words of a turn, given all that the model
+  // was shown.
+  constructor({ turns, subagent = [], server, agent, before = async () => {}, words = (text) => text }) {
+    Object.assign(this, { server, agent, before, words });
+    this.main = new Script(MARK, turns);
+    this.subagent = new Script(SUBAGENT_MARK, subagent);
     this.http = http.createServer((request, response) => {
       this.#answer(request, response).catch((error) => {
         this.requests.push({ failure: String(error.stack ?? error) });
@@ -63,35 +95,30 @@ export class ScriptedModel {
     const body = text ? JSON.parse(text) : {};
     const view = dialect.view(body);
     const reply = await this.#reply(view, text);
-    this.requests.push({ path, tools: view.tools, results: view.results, heard: this.heard, reply });
+    this.requests.push({ path, tools: view.tools, results: view.results, reply });
     return dialect.send({ response, body, path, reply });
   }
 
-  // Where the conversation is can be read from what was said in it, so nothing is kept that a repeated request would
-  // upset.
   async #reply(view, shown) {
     const all = view.texts.join('\n');
-    if (!all.includes(MARK) || !view.tools.length)
+    const script = [this.main, this.subagent].find(({ mark }) => all.includes(mark));
+    if (!script || !view.tools.length)
       return { text: '{"title":"a run","next_speaker":"user","reasoning":"done"}', calls: [] };
-    if (!this.tools.length) this.tools = view.tools;
-    const done = Math.max(0, ...[...all.matchAll(STEP)].map((match) => Number(match[1])));
-    const calls = this.turns.slice(0, done).filter((turn) => turn.say === undefined).length;
-    this.results = view.results.slice(0, calls).map(({ error, text }) => ({ error, text }));
-    // What it was told since it spoke last.
-    this.heard = view.texts.slice(view.texts.findLastIndex((text) => text.includes(`E2E-STEP-${done}`)) + 1).join('\n');
-    const turn = this.turns[done];
+    const done = script.take(view);
+    const turn = script.turns[done];
     // Asked again, for instance because it took long: what has to happen before happens once.
-    await (this.begun[done] ??= this.before(turn, done));
+    await (script.begun[done] ??= this.before(turn));
     if (!turn) return { text: 'all calls were made', calls: [] };
-    const step = `E2E-STEP-${done + 1}`;
+    const step = script.step(done + 1);
     if (turn.say !== undefined) return { text: `${step} ${this.words(turn.say, shown)}`, calls: [] };
-    return { text: step, calls: [{ id: new_id('call'), ...this.#call(turn, view.tools) }] };
+    return { text: step, calls: [{ id: new_id('call'), ...this.#call(turn, view) }] };
   }
 
   // Each agent has its own way to name an MCP tool: mcp__server__tool, mcp_server_tool, server-tool, or a namespace.
-  #call(turn, tools) {
+  #call(turn, { tools, results }) {
     if (turn.shell !== undefined) return this.agent.shell(turn.shell);
-    if (turn.own !== undefined) return { name: turn.own, arguments: turn.arguments };
+    if (turn.delegate !== undefined) return this.agent.delegate(`${SUBAGENT_MARK} ${turn.delegate}`);
+    if (turn.wait !== undefined) return this.agent.wait(results.at(-1).text);
     const spelled = this.spell(turn.call);
     const namespace = `mcp__${this.server}`;
     if (this.agent.namespaces) return { name: spelled, namespace, arguments: turn.arguments };
@@ -101,6 +128,14 @@ export class ScriptedModel {
 
   spell(name) {
     return this.agent.spell?.(name) ?? name;
+  }
+
+  // What the agent's own model was shown.
+  get tools() {
+    return this.main.tools;
+  }
+  get results() {
+    return this.main.results;
   }
 
   // The tool's name as the agent spells it, or null for one that is not the server's.
