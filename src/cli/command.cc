@@ -2,9 +2,119 @@
 #include "cli/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+#include "secrets/detector.h"
+
 namespace baton::cli {
+namespace {
+
+// How many letters are to be changed, added, left out or swapped with their neighbour.
+std::size_t slips_between(std::string_view one, std::string_view other) {
+  std::vector<std::vector<std::size_t>> least(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
+  for (std::size_t i = 0; i <= one.size(); ++i)
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        least[i][j] = i + j;
+        continue;
+      }
+      least[i][j] = std::min(
+          {least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
+        least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
+    }
+  return least[one.size()][other.size()];
+}
+
+// A word of the command line, as it may be shown: one that stands in the wrong place may be a secret.
+std::string as_typed(std::string_view word) { return "`" + printable(secrets::redact(word), 60) + "`"; }
+
+constexpr std::size_t kNameLettersMax = 40;  // no name is longer, and nobody mistypes a longer one
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+  if (word.size() > kNameLettersMax) return {};
+  std::string nearest;
+  std::size_t fewest = word.size() < 4 ? 2 : 3;  // as many, or more, make it another word
+  for (const std::string& name : names)
+    if (const std::size_t slips = slips_between(word, name); slips < fewest) {
+      fewest = slips;
+      nearest = name;
+    }
+  return nearest.empty() ? "" : "; did you mean `" + nearest + "`?";
+}
+
+std::vector<std::string> names_below(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) out.push_back(one->get_name());
+  return out;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+// How many words it takes besides options.
+std::size_t places_of(const CLI::App& app) {
+  std::size_t out = 0;
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional()) out += static_cast<std::size_t>(std::max(0, option->get_items_expected_max()));
+  return out;
+}
+
+const CLI::Option* positional_of(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional()) return option;
+  return nullptr;
+}
+
+// CLI11 names the first word that is left over, which is often not the one that was mistyped. This goes through the words again, and
+// says which of them is no command and no option; nothing when it is something else.
+std::string wrong_word(const CLI::App& root, int argc, const char* const* argv) {
+  const CLI::App* app = &root;
+  std::string path = root.get_name(), argument;
+  std::size_t arguments = 0;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") break;
+    if (word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9')) {
+      const std::string name = word[1] == '-' ? word.substr(0, word.find('=')) : word.substr(0, 2);
+      const CLI::Option* option = nullptr;
+      for (const CLI::App* one = app; option == nullptr && one != nullptr; one = one->get_parent())
+        option = one->get_option_no_throw(name);
+      if (option == nullptr) {
+        const CLI::Option* positional = positional_of(*app);
+        const bool is_others = !argument.empty() && positional != nullptr && positional->get_name() == "COMMAND";
+        return "`" + path + "` has no option " + as_typed(name) +
+               (is_others ? "; what is for " + as_typed(argument) + " stands behind `--`"
+                          : did_you_mean(name, options_of(*app)));
+      }
+      if (option->get_items_expected_max() > 0 && name == word) ++i;
+      continue;
+    }
+    const std::vector<std::string> below = names_below(*app);
+    if (argument.empty() && std::ranges::find(below, word) != below.end()) {
+      app = app->get_subcommand(word);
+      path += " " + word;
+      continue;
+    }
+    if (!below.empty() && positional_of(*app) == nullptr)
+      return "there is no command " + as_typed(path + " " + word) + did_you_mean(word, below);
+    if (argument.empty()) argument = word;
+    if (++arguments > places_of(*app))
+      return "`" + path + "` has no place for " + as_typed(word) + "; what has blanks in it stands in quotes";
+  }
+  if (app->get_require_subcommand_min() == 0) return {};
+  std::string out;
+  for (const std::string& name : names_below(*app)) out += (out.empty() ? "" : ", ") + name;
+  return "`" + path + "` needs a command: " + out;
+}
+
+}  // namespace
 
 Option* Option::required() {
   option_.required();
@@ -136,7 +246,10 @@ Program::Reading Program::parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion&) {
     return {Read::Asked, version_ + "\n"};
   } catch (const CLI::ParseError& error) {
-    return {Read::Wrong, error.what()};
+    const bool left_over = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                           error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+    const std::string word = left_over ? wrong_word(*app_, argc, argv) : "";
+    return {Read::Wrong, word.empty() ? error.what() : word};
   }
   return {};
 }
