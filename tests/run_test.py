@@ -186,6 +186,8 @@ def never_repairs(place):
     need(item["phase"] == "BLOCKED" and "no handoff could be taken after 2 repairs" in said, said)
     need(len(place.noted()) == 3, len(place.noted()))
     need("my last words" in json.dumps(item), item)
+    shown = place.run("work", "show", "W-1", "--node", "unix:" + place.node.socket_path)
+    need("because      my last words\n               ```agent_contract_handoff\n" in shown, shown)  # on lines, as it was said
 
 
 def no_repairs(place):
@@ -350,8 +352,9 @@ def could_not(place):
     place.baton = shutil.copy(place.baton, alone)
     need("is not there" in place.go("x", status=2, command=[shim(place, "claude", "exit 0")]), "without baton-hook")
     need(place.item()["attempts"] == 0, place.item())
-    need("nothing to claim" in place.go("claim-done", status=1, options=["--phase", "REVIEW"]), "nothing there")
-    place.go("claim-done", status=1, options=["--work", "W-9"])
+    need("nothing to claim; `baton work list`" in place.go("claim-done", status=1, options=["--phase", "REVIEW"]), "nothing there")
+    said = place.go("claim-done", status=1, options=["--work", "W-9"])
+    need("WORK_UNKNOWN: there is no work item `W-9`; `baton work list` shows what there is" in said, said)
 
 
 def without_a_pack(place):

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/input.h"
 #include "cli/work.h"
+#include "secrets/detector.h"
 
 namespace baton::cli {
 namespace {
@@ -108,6 +109,16 @@ constexpr std::pair<std::string_view, std::string_view> kShown[] = {
     {"question", "question"},     {"answer", "answer"},
     {"blocked_in", "blocked in"}, {"blocked_because", "because"}};
 
+// As it is, on as many lines: last words of an agent, for instance. Those after the first are indented like it.
+std::string shown_lines(json::Node node) {
+  std::string text = secrets::redact(text_of(node));
+  while (text.ends_with('\n')) text.pop_back();
+  std::string out;
+  for (const std::string_view row : split(text, '\n'))
+    out += (out.empty() ? "" : "\n" + std::string(15, ' ')) + printable(row);
+  return out;
+}
+
 std::string list_text(json::Node list) {
   std::vector<std::string> out;
   for (const json::Node element : list.elements()) out.push_back(shown(element, 200));
@@ -125,7 +136,7 @@ int show(World& world, const ShowArguments& arguments) {
       if (!text.empty()) out += "  " + painted(fitted(name, 13), "2", world.colour) + text + "\n";
     };
     for (const auto& [member, name] : kShown) {
-      const std::string text = shown(work[member]);
+      const std::string text = shown_lines(work[member]);
       line(name, member == "state" ? painted(text, state_colour(text), world.colour) : text);
     }
     if (const json::Node lease = work["lease"]; lease.is_object()) {

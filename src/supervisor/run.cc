@@ -138,7 +138,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
                    return core.prepare();
                  }
                  core.give_up(status == 0 ? End::CouldNot : End::Refused,
-                              "its session cannot be held to a pack: " + core.words_of(status, answer));
+                              "its session cannot be held to a pack: " + core.words_of(status, answer, true));
                }));
   }
 
@@ -169,10 +169,11 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     };
   }
 
-  std::string words_of(int status, const std::string& body) const {
+  std::string words_of(int status, const std::string& body, bool with_advice = false) const {
     const auto parsed = json::parse(body);
     if (status == 0 || !parsed) return status == 0 ? body : "status " + std::to_string(status);
-    return listed(problems_in(parsed->root()));
+    const std::vector<Problem> problems = problems_in(parsed->root());
+    return with_advice ? advised(problems) : listed(problems);
   }
 
   // --- before the agent begins ----------------------------------------------------------------------------------------------------

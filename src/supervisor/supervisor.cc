@@ -59,7 +59,7 @@ void Supervisor::claimed(int status, std::string body) {
   auto parsed = json::parse_owned(body);
   if (stopping_ && status == 0) return finish(options.watch ? 0 : static_cast<int>(End::CouldNot));
   if (status < 200 || status >= 300 || !parsed) {
-    const std::string why = status != 0 && parsed ? listed(problems_in(parsed->root()))
+    const std::string why = status != 0 && parsed ? advised(problems_in(parsed->root()))
                             : status == 0         ? body
                                                   : "status " + std::to_string(status);
     shared_.screen.error("baton run: " + printable(why, 2000) + "\n");
@@ -76,7 +76,8 @@ void Supervisor::claimed(int status, std::string body) {
   }
   if (!parsed->root()["session"].is_object()) {
     if (stopping_ || options.watch || shared_.clock.monotonic_ns() < claim_until_) return claim();
-    shared_.screen.error("baton run: there is nothing to claim\n");
+    shared_.screen.error(
+        "baton run: there is nothing to claim; `baton work list` shows what there is, and who holds it\n");
     return finish(static_cast<int>(End::Refused));
   }
   shared_.screen.error("baton run: claimed " + printable(std::string(parsed->root()["work"]["id"].string()), 64) +

@@ -102,6 +102,13 @@ std::string listed(const std::vector<Problem>& problems) {
   return out;
 }
 
+std::string advised(const std::vector<Problem>& problems) {
+  std::string out = listed(problems);
+  for (const Problem& problem : problems)
+    if (!problem.help.empty()) return out + "; " + problem.help;
+  return out;
+}
+
 std::string relay_of(Dialect dialect, std::string_view body) {
   const auto document = json::parse(body);
   if (!document) return {};

@@ -37,6 +37,8 @@ std::string go_on_text(bool answered, std::string_view answer, const Owed& owed)
 std::vector<agent_contract::Problem> problems_in(json::Node problem);
 // For people and for the record, one line each.
 std::string listed(const std::vector<agent_contract::Problem>& problems);
+// The same for people who can do something about it: with what to do, as the first problem that knows it says.
+std::string advised(const std::vector<agent_contract::Problem>& problems);
 
 // What a person is handed of a handoff: by its dialect (agent-contract: relay; agent-exit: its notes). `body` without a fence.
 std::string relay_of(Dialect dialect, std::string_view body);
