@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "json/parse.h"
+#include "secrets/detector.h"
 
 namespace baton::cli {
 
@@ -49,12 +50,18 @@ int run(World& world, int argc, const char* const* argv) {
       std::string("baton ") + BATON_VERSION);
   Command& app = program.root();
   examples(app,
-           "  baton check handoff.json             is this handoff valid? 0 yes, 1 no, 2 could not tell\n"
-           "  agent | baton check                  the same of what an agent printed\n"
-           "  baton explain UAIX_EXPIRED           what a code means and what to do about it\n"
-           "  baton COMMAND --help                 more about one command");
+           "  baton init                                 a store in this folder, and you as its operator\n"
+           "  baton contract activate my-pack            what agents are held to; `baton contract new` writes one\n"
+           "  baton work create 'Mend the gate' --phase IMPLEMENTATION --text-file task.md\n"
+           "  baton run -- claude -p 'Do what the item says.' --output-format stream-json --verbose\n"
+           "  baton approvals list                       what waits for your yes or no\n"
+           "  baton ledger verify --rebuild              does the record hold?\n"
+           "  baton check handoff.json                   is this handoff valid? 0 yes, 1 no, 2 could not tell\n"
+           "  baton explain UAIX_EXPIRED                 what a code means and what to do about it\n"
+           "  baton COMMAND --help                       more about one command");
   Action chosen;
   add_init(app, chosen);
+  add_run(app, chosen);
   add_serve(app, chosen);
   add_work(app, chosen);
   add_token(app, chosen);
@@ -68,7 +75,6 @@ int run(World& world, int argc, const char* const* argv) {
   add_handoff(app, chosen);
   add_approvals(app, chosen);
   add_mcp(app, chosen);
-  add_run(app, chosen);
   add_replay(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);
@@ -81,7 +87,7 @@ int run(World& world, int argc, const char* const* argv) {
   add_completion(app, chosen);
   const Program::Reading reading = program.parse(argc, argv);
   if (reading.read == Program::Read::Wrong)
-    return could_not(world, reading.text + "\nrun `baton --help`, or `baton COMMAND --help`");
+    return could_not(world, secrets::redact(reading.text) + "\nrun `baton --help`, or `baton COMMAND --help`");
   if (reading.read == Program::Read::Asked) {
     world.print(reading.text);
     return world.flush() ? kYes : kCouldNot;

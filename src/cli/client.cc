@@ -386,11 +386,7 @@ Result<net::HttpAnswer> Client::send(const net::HttpRequest& request) {
 // What would keep the node from starting is said here, where somebody reads it, and not only in its log.
 Result<void> Client::start() {
   const auto store = world_.stores.open(serve_.store, Stores::Access::Read);
-  if (!store) {
-    Failure failure = store.error();
-    if (failure.code == "STORE_NOT_FOUND") failure.reason += "; `baton init` makes one";
-    return tl::make_unexpected(failure);
-  }
+  if (!store) return tl::make_unexpected(store.error());
   const std::string file = (fs::path(serve_.store) / "config.yaml").string();
   std::error_code ignored;
   if (fs::exists(file, ignored)) {

@@ -137,9 +137,8 @@ int run(World& world, const Arguments& arguments) {
     options->pack = *pack;
   } else if (options->governed && packs->root()["packs"].size() == 0) {
     could_not(world,
-              "no pack is active, so there is nothing to hold the agent to: `baton contract activate` makes one "
-              "active; --ungoverned runs it "
-              "without");
+              "no pack is active, so there is nothing to hold the agent to: `baton contract activate PACK` makes one "
+              "active, `baton contract new PACK` writes one to start from; --ungoverned runs it without");
     return kNo;
   }
   const Client::Address address = client->address();
