@@ -9,6 +9,7 @@ PreToolUse`, with the JSON that Claude Code sends), makes the call if nothing is
 hands over in its last words. Started again, because that was refused, it reads what was wrong with it.
 """
 
+import itertools
 import json
 import os
 import re
@@ -38,11 +39,14 @@ def shown(tool, given):
 
 
 class Denied(Exception):
-    pass
+    """Why a call may not be made, and what to do instead: what a model reads."""
+
+
+NUMBERS = itertools.count(1)
 
 
 def hook(event, tool, given, number, **more):
-    """Asks, or tells, the hook: its exit status and what it says to the model."""
+    """Asks the hook about a call, or tells it what came of one: its exit status, and what the model is told."""
     said = {"hook_event_name": event, "session_id": os.environ["BATON_SESSION"], "transcript_path": "", "cwd": os.getcwd(),
             "tool_name": tool, "tool_input": given, "tool_use_id": f"toolu_{os.getpid()}_{number}", **more}
     done = subprocess.run(["baton-hook", "claude", event], input=json.dumps(said), capture_output=True, text=True, timeout=CALL_SECONDS_MAX)
@@ -50,38 +54,33 @@ def hook(event, tool, given, number, **more):
 
 
 def carry_out(tool, given):
-    """What the client does when a call may be made: (went well, what came out)."""
+    """What the client does when a call may be made: what came out, and why it failed if it did."""
     if tool == "Bash":
         done = subprocess.run(shlex.split(given["command"]), capture_output=True, text=True, timeout=CALL_SECONDS_MAX)
-        return done.returncode == 0, (done.stdout + done.stderr).strip()
+        failed = "" if done.returncode == 0 else f"Exit code {done.returncode}\n{done.stdout}{done.stderr}".strip()
+        return {"stdout": done.stdout, "stderr": done.stderr, "interrupted": False}, failed
     path = Path(given["file_path"])
     text = path.read_text()
-    if tool == "Edit":
-        path.write_text(text.replace(given["old_string"], given["new_string"]))
-    return True, text
+    if tool == "Read":
+        return {"type": "text", "file": {"filePath": str(path), "content": text}}, ""
+    path.write_text(text.replace(given["old_string"], given["new_string"]))
+    return {"filePath": str(path), "oldString": given["old_string"], "newString": given["new_string"]}, ""
 
 
-class Calls:
-    made = 0
-
-    def __call__(self, tool, **given):
-        """Makes a call if it may be made. Denied says why not."""
-        self.made += 1
-        say(f"[agent] wants  {shown(tool, given)}")
-        status, why = hook("PreToolUse", tool, given, self.made)
-        if status != 0:
-            say(f"[hook]  {why}")
-            raise Denied(why)
-        well, output = carry_out(tool, given)
-        if well:
-            hook("PostToolUse", tool, given, self.made, tool_response={"stdout": output})
-        else:
-            hook("PostToolUseFailure", tool, given, self.made, error=output)
-        say(f"[agent] did    {shown(tool, given)}: {'ok' if well else output.splitlines()[-1]}")
-        return output
-
-
-call = Calls()
+def call(tool, **given):
+    """Makes a call, if it may be made."""
+    number = next(NUMBERS)
+    say(f"[agent] wants  {shown(tool, given)}")
+    status, why = hook("PreToolUse", tool, given, number)
+    if status != 0:
+        say(f"[hook]  {why}")
+        raise Denied(why)
+    output, failed = carry_out(tool, given)
+    if failed:
+        hook("PostToolUseFailure", tool, given, number, error=failed)
+    else:
+        hook("PostToolUse", tool, given, number, tool_response=output)
+    say(f"[agent] did    {shown(tool, given)}: {failed.splitlines()[-1] if failed else 'ok'}")
 
 
 def decision_on(approval):
@@ -185,8 +184,9 @@ def review():
 def merge():
     call("Bash", command="git checkout -q main")
     call("Bash", command="git merge -q --ff-only agent/gate")
-    handoff("COMPLETE", "Merged: main has the new time of the gate.", commands_run=["git merge -q --ff-only agent/gate"],
-            verification={"method": "fast forward", "result": "pass"})
+    call("Bash", command=TESTS)
+    handoff("COMPLETE", "Merged: main has the new time of the gate.", commands_run=["git merge -q --ff-only agent/gate", TESTS],
+            verification={"method": TESTS, "result": "pass"})
 
 
 JOBS = {"implement": implement, "review": review, "merge": merge}
