@@ -181,7 +181,7 @@ def unclear(place):
 
 def never_repairs(place):
     place.create()
-    said = place.go("note", place.notes, "say", "my last words", "rubbish", "then", "note", place.notes, "say", "my last words", "rubbish", status=1)
+    said = place.go("note", place.notes, "say", "my last words", "rubbish", "then", "note", place.notes, "say", "my last words", "rubbish", status=5)
     item = place.item()
     need(item["phase"] == "BLOCKED" and "no handoff could be taken after 2 repairs" in said, said)
     need(len(place.noted()) == 3, len(place.noted()))
@@ -192,7 +192,7 @@ def never_repairs(place):
 
 def no_repairs(place):
     place.create()
-    place.go("say", "nothing", status=1, options=["--repairs", "0"])
+    place.go("say", "nothing", status=5, options=["--repairs", "0"])
     need(place.item()["phase"] == "BLOCKED", place.item())
 
 
@@ -242,7 +242,7 @@ def session_is_killed(place):
     run, noted = running(place, "deaf", "tick", "600")
     answer = place.node.request("POST", f"/v1/sessions/{noted['environment']['BATON_SESSION']}/kill", {"reason": "enough"}, token=place.token)
     need(answer.status == 200, answer)
-    said = place.end(run, 1)
+    said = place.end(run, 5)
     need("killed" in said, said)
     need(not is_alive(noted["pid"]), "the agent lives")
     need(place.item()["phase"] == "BLOCKED", place.item())
@@ -256,7 +256,7 @@ def lease_is_lost(place):
         token = file.read().strip()
     answer = place.node.request("POST", "/v1/work/W-1/claim", {}, token=token)
     need(answer.status == 200, answer)
-    said = place.end(run, 1)
+    said = place.end(run, 5)
     need("taken the item over" in said, said)
     child = int(said.split("child ")[1].split()[0])
     need(not is_alive(noted["pid"]) and not is_alive(child), "its processes live")
@@ -353,14 +353,14 @@ def could_not(place):
     need("is not there" in place.go("x", status=2, command=[shim(place, "claude", "exit 0")]), "without baton-hook")
     need(place.item()["attempts"] == 0, place.item())
     need("nothing to claim; `baton work list`" in place.go("claim-done", status=1, options=["--phase", "REVIEW"]), "nothing there")
-    said = place.go("claim-done", status=1, options=["--work", "W-9"])
+    said = place.go("claim-done", status=5, options=["--work", "W-9"])
     need("WORK_UNKNOWN: there is no work item `W-9`; `baton work list` shows what there is" in said, said)
 
 
 def without_a_pack(place):
     place.create()
     node = place.node
-    said = place.go("claim-done", status=1, options=["--role", "stranger"])
+    said = place.go("claim-done", status=5, options=["--role", "stranger"])
     need(place.item()["attempts"] == 0, (said, place.item()))
     place.go("note", place.notes, "claim-done", options=["--ungoverned"])
     need(place.item()["phase"] == "CI_PENDING" and node, place.item())

@@ -184,16 +184,16 @@ void add_run(Command& app, Action& chosen) {
       ->capture_default_str();
   command->add_option("--grace", arguments->grace, "Between SIGTERM and SIGKILL when it is ended; default: 5s");
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
-  examples(
-      *command,
-      "  baton run --work web-12 -- claude -p 'Do what the item says.' --output-format stream-json --verbose\n"
-      "  baton run --role implementer -- codex exec --json 'Do what the item says.'\n"
-      "  baton run --watch --timeout 2h -- ./agent.sh         a worker: one item after the other\n"
-      "  baton run --ungoverned --format json -- ./agent.sh   no pack; the result as one line of JSON\n"
-      "\nWhat the agent is given and how it hands over: docs/reference/run.md. Exit status: 0 completed; 1 blocked or\n"
-      "refused: its handoff says so or was not taken, or the lease was lost, or there is nothing to claim; 2 could "
-      "not;\n"
-      "3 crashed: it ended without a handoff; 4 timed out, or showed no life.");
+  examples(*command,
+           "  baton run --work web-12 -- claude -p 'Do what the item says.' --output-format stream-json --verbose\n"
+           "  baton run --role implementer -- codex exec --json 'Do what the item says.'\n"
+           "  baton run --watch --timeout 2h -- ./agent.sh         a worker: one item after the other\n"
+           "  baton run --ungoverned --format json -- ./agent.sh   no pack; the result as one line of JSON\n"
+           "\nWhat the agent is given and how it hands over: docs/reference/run.md. Exit status: 0 completed;\n"
+           "1 blocked: its handoff says so, or it waits for a person, or there is nothing to claim; 2 could not; 3 "
+           "crashed:\n"
+           "it ended without a handoff; 4 timed out, or showed no life; 5 refused: no handoff was taken, or the lease "
+           "was lost.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return run(world, *arguments); }; });
 }
 

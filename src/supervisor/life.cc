@@ -14,7 +14,7 @@ constexpr std::int64_t kRenewals = 3, kRenewTries = 10;
 constexpr std::int64_t kSilence = 10 * kSecond;
 
 End end_of(std::string_view outcome) {
-  return outcome == "completed" || outcome == "offered" ? End::Completed : End::Refused;
+  return outcome == "completed" || outcome == "offered" ? End::Completed : End::Blocked;
 }
 
 std::string words_for(std::string_view outcome) {
@@ -33,6 +33,7 @@ std::string span_text(std::int64_t nanoseconds) {
 std::string_view end_name(End end) {
   switch (end) {
     case End::Completed: return "completed";
+    case End::Blocked: return "blocked";
     case End::Refused: return "refused";
     case End::CouldNot: return "could_not";
     case End::Crashed: return "crashed";
@@ -124,7 +125,7 @@ void Life::wait_or_finish(Actions& out) {
     lease_until_ = now_ + terms_.lease_ns;
     return start(out, {StartAgent::Round::GoOn, std::exchange(answer_, {}), 0, true});
   }
-  if (terms_.answer_wait_ns == 0 || stopping_) return finish(out, End::Refused, "it waits for a person");
+  if (terms_.answer_wait_ns == 0 || stopping_) return finish(out, End::Blocked, "it waits for a person");
   state_ = State::Waiting;
   waits_until_ = now_ + terms_.answer_wait_ns;
 }
@@ -136,7 +137,7 @@ void Life::settle_end(Actions& out, const AgentEnded& ended) {
     return close(out, End::Crashed, "it ended without its last handoff (" + ended.how + ")", Then::Abandon);
   if (!ended.found) {
     if (ended.in_order && !terms_.handoff_owed)
-      return close(out, End::Refused, "it ended without a handoff, and its pack asks for none", Then::Abandon);
+      return close(out, End::Blocked, "it ended without a handoff, and its pack asks for none", Then::Abandon);
     if (ended.in_order) return repair(out, {});
     return close(out, End::Crashed, "it ended without a handoff (" + ended.how + ")", Then::Abandon);
   }
@@ -151,7 +152,7 @@ std::int64_t Life::renew_at() const {
 }
 
 void Life::look_at_the_time(Actions& out) {
-  if (state_ == State::Waiting && now_ >= waits_until_) return finish(out, End::Refused, "nobody has answered in time");
+  if (state_ == State::Waiting && now_ >= waits_until_) return finish(out, End::Blocked, "nobody has answered in time");
   if (state_ != State::Running) return;
   if (over_) {
     if (now_ >= over_->until) end_agent(out, over_->end, over_->why, Then::Nothing);
@@ -303,7 +304,7 @@ void Life::on(Actions& out, const ToldToStop&) {
     case State::Ending:
       if (again) out.emplace_back(EndAgent{true});
       return;
-    case State::Waiting: return finish(out, End::Refused, "it waits for a person");
+    case State::Waiting: return finish(out, End::Blocked, "it waits for a person");
     case State::HandingOver:
     case State::Closing:
     case State::Finished: return;

@@ -24,8 +24,8 @@
 namespace baton::supervisor {
 
 // How it came out; the exit status of `baton run`.
-enum class End { Completed = 0, Refused = 1, CouldNot = 2, Crashed = 3, TimedOut = 4 };
-std::string_view end_name(End end);  // "completed", "refused", "could_not", "crashed", "timed_out"
+enum class End { Completed = 0, Blocked = 1, CouldNot = 2, Crashed = 3, TimedOut = 4, Refused = 5 };
+std::string_view end_name(End end);  // "completed", "blocked", "could_not", "crashed", "timed_out", "refused"
 
 struct Terms {
   std::int64_t lease_ns = 0;    // how long a lease lasts that is not renewed

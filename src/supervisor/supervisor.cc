@@ -78,7 +78,7 @@ void Supervisor::claimed(int status, std::string body) {
     if (stopping_ || options.watch || shared_.clock.monotonic_ns() < claim_until_) return claim();
     shared_.screen.error(
         "baton run: there is nothing to claim; `baton work list` shows what there is, and who holds it\n");
-    return finish(static_cast<int>(End::Refused));
+    return finish(static_cast<int>(End::Blocked));
   }
   shared_.screen.error("baton run: claimed " + printable(std::string(parsed->root()["work"]["id"].string()), 64) +
                        "\n");
