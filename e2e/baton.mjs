@@ -73,7 +73,8 @@ export class World {
     const socket = this.socket;
     const log = path.join(this.folder, 'node.log');
     this.node = start([BATON, 'serve', '--socket', socket], { cwd: this.folder, env: this.#operator, log });
-    await until('the node answers', 90, async () => (await this.#say('status', '--node', `unix:${socket}`)).status === 0);
+    const answers = async () => (await this.#say('status', '--node', `unix:${socket}`)).status === 0;
+    await until('the node answers', 90, answers);
   }
 
   get socket() {

@@ -12,8 +12,8 @@
 //   turns        what the model does, one after the other:
 //     do           what happens before it does: names of ACTIONS
 //     call, shell, delegate, say   see llm/scripted.mjs; {handoff} in what it says is a handoff that holds
-//     has, lacks   texts that are, or are not, in what the model is shown then: the result of the call, or why it has to
-//                  go on
+//     has, lacks   texts that are, or are not, in what the model is shown then: the result of the call, or why it has
+//                  to go on
 //     makes        a file that the call makes, if it runs
 //     runs         does it? Default: yes
 //     clients      only these do it
@@ -104,7 +104,8 @@ const ACTIONS = {
   },
   'run stops': (scene) => process.kill(scene.child.pid, 'SIGSTOP'),
   'run goes on': (scene) => process.kill(scene.child.pid, 'SIGCONT'),
-  'item is back': (scene) => until('the item is back in the queue', 90, async () => (await scene.item()).state === 'waiting'),
+  'item is back': (scene) =>
+    until('the item is back in the queue', 90, async () => (await scene.item()).state === 'waiting'),
 };
 
 class Scene {
@@ -164,7 +165,8 @@ class Scene {
     try {
       for (const action of [turn?.do ?? []].flat()) await ACTIONS[action](this);
     } catch (error) {
-      this.failed.push(`${turn.do}: ${error.message}`); // and the model goes on: an error would be tried again and again
+      // And the model goes on: an error would be tried again and again.
+      this.failed.push(`${turn.do}: ${error.message}`);
     }
   }
 
@@ -199,8 +201,9 @@ class Scene {
       args: ['mcp', '--name', SERVER, '--', behind.command, ...behind.args],
       env: { ...behind.env, ...shown },
     };
+    const options = `--socket '${this.world.socket}' --proxied ${SERVER}`;
     const hook = {
-      command: (event) => `'${this.hook}' ${this.module.client} ${event} --socket '${this.world.socket}' --proxied ${SERVER}`,
+      command: (event) => `'${this.hook}' ${this.module.client} ${event} ${options}`,
       seconds: this.story.hook_seconds ?? HOOK_SECONDS,
     };
     const { words, env } = this.launch({ server: proxy, hook });
@@ -272,11 +275,10 @@ class Scene {
     if (!this.story.late) return;
     if (!this.late) return wrong.push('no agent was killed');
     const env = { PATH: process.env.PATH, ...this.late };
-    const event = { hook_event_name: 'PreToolUse', session_id: 'late', cwd: this.work, tool_name: 'Bash', tool_use_id: 'late' };
+    const tool = { tool_name: 'Bash', tool_use_id: 'late', tool_input: { command: 'ls' } };
+    const event = { hook_event_name: 'PreToolUse', session_id: 'late', cwd: this.work, ...tool };
     const hook = `printf %s "$EVENT" | '${HOOK}' claude PreToolUse --socket '${this.world.socket}'`;
-    const call = await say_of(['sh', '-c', hook], {
-      env: { ...env, EVENT: JSON.stringify({ ...event, tool_input: { command: 'ls' } }) },
-    });
+    const call = await say_of(['sh', '-c', hook], { env: { ...env, EVENT: JSON.stringify(event) } });
     if (call.status !== 2 || !call.stderr.includes('Denied by lease_stale'))
       wrong.push(`a late call: ${call.status} ${call.stdout}${call.stderr}`);
     const handoff = path.join(this.folder, 'late.md');

@@ -9,6 +9,10 @@ const EVENTS = ['SessionStart', 'SessionEnd', 'SubagentStart', 'SubagentStop', '
 
 export const client = 'claude';
 export const shell = (command) => ({ name: 'Bash', arguments: { command, description: 'a step' } });
+export const delegate = (prompt) => ({
+  name: 'Agent',
+  arguments: { description: 'a task', prompt, subagent_type: 'general-purpose', run_in_background: false },
+});
 
 // It looks at its settings again when they are edited, and tells this hook before they count.
 export const watches = 'ConfigChange';
@@ -48,7 +52,10 @@ export function launch({
   version = 'stable',
 }) {
   const servers = { mcpServers: { [server_name]: { type: 'stdio', ...server } } };
-  const options = ['--output-format', 'stream-json', '--verbose', '--permission-mode', 'bypassPermissions'];
+  const options = [
+    ...['--output-format', 'stream-json', '--verbose'],
+    ...['--permission-mode', 'bypassPermissions', '--max-turns', '40'],
+  ];
   if (supervised) {
     write_json(path.join(home, '.claude.json'), servers);
   } else {
@@ -59,7 +66,7 @@ export function launch({
   if (hook) set_hooks({ home, hook });
   if (watch) write_json(settings(home), { hooks: { [watches]: [{ hooks: [{ type: 'command', command: watch }] }] } });
   return {
-    words: [installed('agents', '@anthropic-ai', program[version], 'claude'), '-p', prompt, ...options, '--max-turns', '40'],
+    words: [installed('agents', '@anthropic-ai', program[version], 'claude'), '-p', prompt, ...options],
     cwd: work,
     env: {
       ANTHROPIC_BASE_URL: model_url,

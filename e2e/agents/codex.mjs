@@ -12,6 +12,15 @@ export const namespaces = true; // the model is told of a namespace of tools for
 export const spell = (tool) => tool.replaceAll('-', '_');
 export const shell = (command) => ({ name: 'exec_command', arguments: { cmd: command } });
 
+const agents = { namespace: 'multi_agent_v1' };
+export const delegate = (prompt) => ({ ...agents, name: 'spawn_agent', arguments: { message: prompt } });
+// `begun` is what it was told of the one that it began.
+export const wait = (begun) => ({
+  ...agents,
+  name: 'wait_agent',
+  arguments: { targets: [/[0-9a-f]{8}-[0-9a-f-]{27}/.exec(begun)?.[0] ?? ''], timeout_ms: 120_000 },
+});
+
 export const writes = ['.codex/config.toml']; // of its user's files: those it writes into by itself
 
 // Its file of hooks, or an empty one.

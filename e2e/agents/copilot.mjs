@@ -8,6 +8,10 @@ const EVENTS = ['sessionStart', 'preToolUse', 'postToolUse', 'agentStop', 'subag
 
 export const client = 'copilot';
 export const shell = (command) => ({ name: 'bash', arguments: { command, description: 'a step' } });
+export const delegate = (prompt) => ({
+  name: 'task',
+  arguments: { name: 'tide', description: 'a task', prompt, agent_type: 'general-purpose', mode: 'sync' },
+});
 
 // Its file of hooks, or an empty one.
 export function set_hooks({ home, hook }) {
