@@ -215,9 +215,12 @@ class Scene {
     const watch = `touch '${this.seen}'`; // a hook of the user's own
     const { words, env } = this.launch({ server: stdio_server(SERVER, this.work), supervised: true, watch });
     this.home_before = files_in(this.home);
+    // A run that is killed leaves its folder behind.
+    const temporary = path.join(this.folder, 'tmp');
+    fs.mkdirSync(temporary);
     return {
       words: [BATON, 'run', '--work', ITEM, ...(this.story.options ?? []), '--', ...words],
-      env: { ...clean_env(this.home), ...env, ...this.world.env_of_run(this.home) },
+      env: { ...clean_env(this.home), ...env, ...this.world.env_of_run(this.home), TMPDIR: temporary },
     };
   }
 
