@@ -20,7 +20,7 @@ import time
 import traceback
 from pathlib import Path
 
-from stories import Wrong, need
+from stories import Wrong, eventually, need
 
 ROOT = Path(__file__).resolve().parent.parent
 TOUR = ROOT / "tools" / "tour"
@@ -95,7 +95,8 @@ class Place:
 
     def own(self, *words, at="harbour", status=0):
         """A command in the tour's workspace, as its `env` makes one."""
-        done = subprocess.run(["bash", "-c", f". {self.folder}/env && cd {self.folder}/{at} && exec \"$@\"", "sh", *words], capture_output=True, text=True,
+        script = f'. {self.folder}/env && cd {self.folder}/{at} && exec "$@"'
+        done = subprocess.run(["bash", "-c", script, "sh", *words], capture_output=True, text=True,
                               timeout=WAIT, env=self.environment(), check=False)
         need(done.returncode == status, f"{words}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -103,8 +104,7 @@ class Place:
     def entries(self):
         return [json.loads(line)["entry"] for line in self.own("baton", "ledger", "show", "--format", "json", "--limit", "1000").splitlines()]
 
-    def is_tidy(self):
-        """Nothing runs there any more, and nobody's home was touched."""
+    def left_running(self):
         left = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -112,7 +112,11 @@ class Place:
                     left.append((process / "cmdline").read_bytes())
             except OSError:
                 continue
-        need(not left, f"still running: {left}")
+        return left
+
+    def is_tidy(self):
+        """Nothing runs there any more, and nobody's home was touched."""
+        need(not self.left_running(), f"still running: {self.left_running()}")
         need(not any((self.around / "home").iterdir()) and not (self.around / "nowhere").exists(), "something of the user's was touched")
 
 
@@ -124,7 +128,8 @@ def of(entries, kind, **members):
 def reasons_in(entries):
     """Why calls were refused, and which a person was asked about."""
     calls = [call for one in of(entries, "session.step") for call in one["payload"]["calls"]]
-    return [failure["code"] for call in calls for failure in call.get("failures", [])] + [call["verdict"] for call in calls if call["verdict"] == "checkpoint"]
+    refused = [failure["code"] for call in calls for failure in call.get("failures", [])]
+    return refused + [call["verdict"] for call in calls if call["verdict"] == "checkpoint"]
 
 
 def began_as_told(place, entries):
@@ -201,6 +206,13 @@ def stopped_while_it_asks(place):
     place.is_tidy()
 
 
+def killed_while_it_asks(place):
+    place.at_a_terminal([signal.SIGKILL], status=-signal.SIGKILL)
+    eventually("all that it had started ends", lambda: not place.left_running())
+    place.quietly("--yes")
+    place.is_tidy()
+
+
 def a_step_that_fails_is_named(place):
     # A hook that lets everything through: what the tour promises does not happen.
     programs = place.around / "programs"
@@ -230,7 +242,8 @@ def its_packs_say_what_they_mean(place):
             need(done.returncode == 0, f"{role}: {done.stdout}{done.stderr}")
 
 
-STORIES = [told_to_nobody, somebody_says_yes, somebody_says_no, stopped_while_it_asks, a_step_that_fails_is_named, what_it_did_not_make_stays, its_packs_say_what_they_mean]
+STORIES = [told_to_nobody, somebody_says_yes, somebody_says_no, stopped_while_it_asks, killed_while_it_asks, a_step_that_fails_is_named,
+           what_it_did_not_make_stays, its_packs_say_what_they_mean]
 
 
 def play(story):

@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 CALL_SECONDS_MAX = 120
+HOOK_MILLISECONDS = "30000"  # a machine may be busy; what has no answer by then is denied
 ANSWER_SECONDS_MAX = 900  # for a person; the checkpoint of the contract lasts longer
 MEMORY = Path(__file__).resolve().parent / "agent-memory.json"  # what a model has in its conversation
 MENDED = ("BEFORE_HIGH_WATER = 60", "BEFORE_HIGH_WATER = 120")
@@ -49,7 +50,8 @@ def hook(event, tool, given, number, **more):
     """Asks the hook about a call, or tells it what came of one: its exit status, and what the model is told."""
     said = {"hook_event_name": event, "session_id": os.environ["BATON_SESSION"], "transcript_path": "", "cwd": os.getcwd(),
             "tool_name": tool, "tool_input": given, "tool_use_id": f"toolu_{os.getpid()}_{number}", **more}
-    done = subprocess.run(["baton-hook", "claude", event], input=json.dumps(said), capture_output=True, text=True, timeout=CALL_SECONDS_MAX)
+    done = subprocess.run(["baton-hook", "claude", event, "--deadline-ms", HOOK_MILLISECONDS], input=json.dumps(said), capture_output=True, text=True,
+                          timeout=CALL_SECONDS_MAX)
     return done.returncode, done.stderr.strip()
 
 
