@@ -183,7 +183,9 @@ def told_to_nobody(place):
 
 def somebody_says_yes(place):
     said = place.at_a_terminal(["what?", "y"])
-    need("digest: " in said.split("Approve?")[0] and "git push -q origin agent/gate" in said.split("Approve?")[0], said)
+    asked = said.split("Approve?")[0].replace("\r", "")
+    # What the contract wants a person to see comes first, then all of it.
+    need(asked.index("  context:\n    Command: git push -q origin agent/gate\n") < asked.index("    arguments:\n") < asked.index("  digest: "), said)
     went_all_the_way(place)
 
 

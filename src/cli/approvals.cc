@@ -61,8 +61,9 @@ std::string described(json::Node approval, Time now, bool colour) {
   std::string out = painted(shown(approval["id"]), "1", colour) + "  " + painted(state, state_colour(state), colour) +
                     (state == "pending" ? "  " + left_text(approval, now) : "") + "  risk " +
                     shown(approval["risk"], 40) + "  asked by " + shown(approval["requested_by"], 60) + "\n";
-  add_value(out, "what", approval["subject"], 0);
+  // First what the contract wants a person to see, then all of it.
   if (approval["context"].size() > 0) add_value(out, "context", approval["context"], 0);
+  add_value(out, "what", approval["subject"], 0);
   out += "  digest: " + shown(approval["digest"]) + "\n";
   if (approval["decided_by"])
     out += "  decided by " + shown(approval["decided_by"], 60) + " at " + shown(approval["decided_at"]) +
