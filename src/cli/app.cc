@@ -60,21 +60,16 @@ int run(World& world, int argc, const char* const* argv) {
            "  baton explain UAIX_EXPIRED                 what a code means and what to do about it\n"
            "  baton COMMAND --help                       more about one command");
   Action chosen;
+  // In the order of their use: who works and what is decided, what is handed over, the record, the node.
   add_init(app, chosen);
-  add_run(app, chosen);
-  add_serve(app, chosen);
   add_work(app, chosen);
-  add_token(app, chosen);
-  add_context(app, chosen);
-  add_events(app, chosen);
-  add_status(app, chosen);
-  add_stop(app, chosen);
   add_contract(app, chosen);
   add_session(app, chosen);
   add_workflow(app, chosen);
   add_handoff(app, chosen);
   add_approvals(app, chosen);
   add_mcp(app, chosen);
+  add_run(app, chosen);
   add_replay(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);
@@ -83,6 +78,12 @@ int run(World& world, int argc, const char* const* argv) {
   add_json(app, chosen);
   add_ledger(app, chosen);
   add_receipt(app, chosen);
+  add_serve(app, chosen);
+  add_status(app, chosen);
+  add_stop(app, chosen);
+  add_token(app, chosen);
+  add_context(app, chosen);
+  add_events(app, chosen);
   add_explain(app, chosen);
   add_completion(app, chosen);
   const Program::Reading reading = program.parse(argc, argv);
