@@ -17,6 +17,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "adopt/merge.h"
+#include "adopt/outside.h"
 #include "adopt/splice.h"
 #include "adopt/toml.h"
 #include "base/text.h"
@@ -117,7 +119,14 @@ TEST_P(Settings, are_changed_as_the_file_says_and_back) {
     EXPECT_FALSE(tampered(*client, broken, options()).empty()) << shown(edit.place);
     ASSERT_TRUE(undo(edit, edit.after));
     EXPECT_EQ(*undo(edit, edit.after), edit.before);
-    EXPECT_FALSE(undo(edit, edit.after + " "));
+    // A line that somebody has added since stays, and nothing else does.
+    const bool is_json = edit.place.path.ends_with(".json") || edit.place.path.ends_with(".jsonc");
+    const auto merged = undo(edit, edit.after + "\n");
+    ASSERT_TRUE(merged) << merged.error();
+    EXPECT_EQ(*merged, edit.before + "\n") << shown(edit.place);
+    if (is_json) {
+      EXPECT_FALSE(undo(edit, "{" + edit.after)) << "what would be left is not JSON";
+    }
     // What there was is still there: every line that is not one of a server's command.
     EXPECT_EQ(edit.existed, file.find("files")->find(shown(edit.place)) != nullptr);
   }
@@ -184,6 +193,78 @@ TEST(Splicing, strings_that_look_like_comments_are_strings) {
   EXPECT_TRUE(Splice::of(""));
 }
 
+TEST(Merging, takes_one_change_back_and_leaves_the_other) {
+  EXPECT_EQ(without_change("a\nb\n", "a\nX\nb\n", "a\nX\nb\nc\n"), "a\nb\nc\n");
+  EXPECT_EQ(without_change("a\nb\n", "a\nX\nb\n", "0\na\nX\nb\n"), "0\na\nb\n");
+  EXPECT_EQ(without_change("a\nb\nc\n", "a\nX\nc\n", "a\nX\nc"), "a\nb\nc");
+  EXPECT_EQ(without_change("a\n", "a\nX\nY\n", "a\nX\nZ\nY\n"), std::nullopt) << "in the midst of it";
+  EXPECT_EQ(without_change("a\nb\n", "a\nX\n", "a\nZ\n"), std::nullopt) << "the same line";
+  EXPECT_EQ(without_change("", "x\n", "x\n"), "");
+  EXPECT_EQ(without_change("x", "x", ""), "");
+}
+
+TEST(Outside, is_what_a_rule_does_not_name) {
+  const auto fits = [](const std::string& one, Among among, std::string_view text) {
+    const RE2 regex(whole_text(one, among));
+    EXPECT_TRUE(regex.ok()) << regex.pattern();
+    return RE2::PartialMatch(text, regex);
+  };
+  struct Row {
+    PathRule rule;
+    std::vector<std::string> closed, open;
+  };
+  const Row rows[] = {
+      {{"/srv/p/secrets", "", false},
+       {"/srv/p/secrets", "/srv/p/secrets/a/b", "/srv/p/secrets/"},
+       {"/srv/p/secret", "/srv/p/secrets2", "/srv/p", "/", "", "secrets", "/x/srv/p/secrets"}},
+      {{"", ".env", true}, {"/a/.env", "/.env", ".env", "/a/.env/b"}, {"/a/.envrc", "/a/x.env", "/a/.en", "/", "/a/b"}},
+      {{"", "*.pem", true}, {"/a/x.pem", "/.pem", "/a.pem/b"}, {"/a/x.pem2", "/a/pem", "/a/.pe", "/a/x.PEM"}},
+      {{"", ".env.*", true}, {"/a/.env.", "/a/.env.local"}, {"/a/.env", "/a/.envx", "/a/x.env.local"}},
+      {{"/p/c", "*.json", false}, {"/p/c/x.json", "/p/c/.json"}, {"/p/c/d/x.json", "/p/c", "/p/c/x.js", "/q/x.json"}},
+      {{"/p", "id_*", true}, {"/p/id_rsa", "/p/a/id_x", "/p/id_x/y"}, {"/p/xid_", "/q/id_rsa", "/p/id", "/p"}},
+  };
+  for (const Row& row : rows) {
+    const auto alone = outside(row.rule, Among::Alone), lines = outside(row.rule, Among::Lines);
+    ASSERT_TRUE(alone && lines);
+    for (const std::string& text : row.closed) {
+      EXPECT_FALSE(fits(*alone, Among::Alone, text)) << text;
+      EXPECT_FALSE(fits(*lines, Among::Lines, "/open\n" + text + "\n/open\n")) << text;
+    }
+    for (const std::string& text : row.open) {
+      EXPECT_TRUE(fits(*alone, Among::Alone, text)) << text << " of " << *alone;
+      EXPECT_TRUE(fits(*lines, Among::Lines, "/open\n" + text + "\n")) << text;
+    }
+  }
+  for (const std::string_view name : {"*a*", "a*b", "a?", "[ab]", "*", "{a,b}"})
+    EXPECT_FALSE(outside({"/p", std::string(name), true}, Among::Alone)) << name;
+
+  const std::string push = beyond("git push --force", ' ', Among::Lines);
+  for (const std::string_view closed : {"git push --force\n", "ls\ngit push --force origin\n"})
+    EXPECT_FALSE(fits(push, Among::Lines, closed)) << closed;
+  for (const std::string_view open :
+       {"git push\n", "git push --force-with-lease\n", "", "git\nls -l\n", "a git push --force\n"})
+    EXPECT_TRUE(fits(push, Among::Lines, open)) << open;
+  const std::string exactly = beyond("make", std::nullopt, Among::Lines);
+  EXPECT_FALSE(fits(exactly, Among::Lines, "make\n"));
+  EXPECT_TRUE(fits(exactly, Among::Lines, "make test\nmak\n"));
+}
+
+TEST(Outside, a_host_is_not_hidden_in_a_url) {
+  const RE2 one(another_host("example.org")), below(another_host("*.example.org"));
+  ASSERT_TRUE(one.ok() && below.ok());
+  for (const std::string_view url : {"https://example.org", "https://example.org/x", "http://EXAMPLE.org:80/",
+                                     "https://example.org./", "https://a:b@example.org/", "https://example.org?x",
+                                     "https://x\\@example.org/", "https://exampl%65.org/", "example.org"})
+    EXPECT_FALSE(RE2::PartialMatch(url, one)) << url;
+  for (const std::string_view url :
+       {"https://example.com/", "https://a.example.org/", "https://example.org.uk/x?y=example.org", "https://x/"})
+    EXPECT_TRUE(RE2::PartialMatch(url, one)) << url;
+  for (const std::string_view url : {"https://a.example.org/", "https://a.example.org./", "https://b.a.example.org:1"})
+    EXPECT_FALSE(RE2::PartialMatch(url, below)) << url;
+  for (const std::string_view url : {"https://example.org/", "https://aexample.org/", "https://example.org.x/"})
+    EXPECT_TRUE(RE2::PartialMatch(url, below)) << url;
+}
+
 TEST(Toml, a_text_that_looks_like_a_table_is_none) {
   const TomlServers found =
       toml_servers("note = \"\"\"\n[mcp_servers.no]\ncommand = \"x\"\n\"\"\"\n[mcp_servers.\"a b\"]\ncommand = 'y'\n");
@@ -192,39 +273,99 @@ TEST(Toml, a_text_that_looks_like_a_table_is_none) {
   EXPECT_EQ(found.servers[0].command_text, "y");
 }
 
-// A folder that is closed is closed with all below it, and nothing else is.
-TEST(Rules, a_closed_folder_is_closed_exactly) {
-  auto document =
-      json::parse_owned(R"x({"permissions":{"deny":["Read(./secrets/**)","Read(./secrets2)","Read(//etc/**)"]}})x");
-  const Pack pack = pack_of(hooks::Client::Claude, rules_in(hooks::Client::Claude, document->root(), "x"),
-                            "/srv/project", "/home/agent");
-  EXPECT_TRUE(pack.not_carried.empty());
-  contract::Files files;
-  for (const auto& [name, text] : pack.files) files[name] = text;
-  ASSERT_TRUE(files.count("Read.yaml"));
-  const auto golden = [&](std::string_view path, bool allowed) {
-    contract::Files with = files;
-    std::string& text = with["Read.yaml"];
-    text.replace(text.find("golden_cases: []"), 16,
-                 "golden_cases:\n  - {id: x, arguments: {file_path: \"" + std::string(path) +
-                     "\"}, expect: {verdict: " + (allowed ? "allow" : "block, reason: input_assertion_failed") + "}}");
-    return contract::plan_of(with);
+// A call of a tool under the pack of these rules: what the contract says of the arguments.
+TEST(Rules, are_said_by_contracts_that_compile) {
+  const auto pack = [](hooks::Client client, std::string settings) {
+    auto document = json::parse_owned(std::move(settings));
+    EXPECT_TRUE(document);
+    Pack out = pack_of(client, rules_in(client, document->root(), "x"), "/srv/project", "/home/agent");
+    contract::Files files;
+    for (const auto& [name, text] : out.files) files[name] = text;
+    EXPECT_FALSE(contract::plan_of(files)->tools.empty());
+    return std::pair(out, files);
   };
-  const std::string& text = files["Read.yaml"];
-  const std::size_t at = text.find("regex: ") + 7;
-  const std::string_view line = std::string_view(text).substr(at, text.find("}\n", at) - at);
-  const std::string pattern(json::parse_owned(std::string(line))->root().string());
-  const RE2 regex(pattern);
-  ASSERT_TRUE(regex.ok()) << pattern;
-  for (const std::string_view closed :
-       {"/srv/project/secrets", "/srv/project/secrets/a", "/srv/project/secrets/", "/srv/project/secrets2",
-        "/srv/project/secrets2/x", "/etc", "/etc/passwd", "/srv/project/secrets/a\nb"})
-    EXPECT_FALSE(RE2::PartialMatch(closed, regex)) << closed;
-  for (const std::string_view open :
-       {"/srv/project/secret", "/srv/project/secrets3", "/srv/project/secretsx/y", "/srv/project/a", "/", "",
-        "/etcetera", "/srv/project/secrets22", "/x/etc/passwd", "~/x"})
-    EXPECT_TRUE(RE2::PartialMatch(open, regex)) << open;
-  EXPECT_FALSE(golden("/srv/project/a", true)->tools.empty());
+  const auto has = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
+
+  // What is allowed is allowed, and so is everything else: the client asks about that.
+  auto [allowed, allowed_files] =
+      pack(hooks::Client::Claude, R"x({"permissions":{"allow":["Bash(git:*)","WebFetch(domain:a.org)"]}})x");
+  EXPECT_TRUE(has(allowed_files["Bash.yaml"], "input_invariants: []"));
+  EXPECT_FALSE(has(allowed_files["Bash.yaml"], "checkpoint"));
+  EXPECT_TRUE(allowed.not_carried.empty());
+
+  auto [denied, denied_files] =
+      pack(hooks::Client::Claude,
+           R"x({"permissions":{"deny":["Bash(rm:*)","Read(**/.env)","WebSearch"],"ask":["Write"]}})x");
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$.uses['rm']"));
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$.lines.paths"));
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], "{path: $.opaque, equals: true}")) << "what cannot be read is asked about";
+  EXPECT_TRUE(has(denied_files["WebSearch.yaml"], "gate: block"));
+  EXPECT_TRUE(has(denied_files["Write.yaml"], "when: always"));
+  EXPECT_TRUE(denied.not_carried.empty());
+
+  // "Only these".
+  auto [only, only_files] =
+      pack(hooks::Client::Gemini, R"x({"tools":{"core":["read_file","run_shell_command(git status)"]}})x");
+  EXPECT_TRUE(has(only_files["write_file.yaml"], "gate: block"));
+  EXPECT_FALSE(has(only_files["read_file.yaml"], "gate: block"));
+  EXPECT_TRUE(has(only_files["Bash.yaml"], "length_lte: 1"));
+  auto [but, but_files] = pack(hooks::Client::OpenCode,
+                               R"x({"permission":{"bash":{"*":"deny","git *":"allow"},"webfetch":"deny","*":"ask"}})x");
+  EXPECT_TRUE(has(but_files["Bash.yaml"], "git(?: .*)?"));
+  EXPECT_FALSE(has(but_files["Bash.yaml"], "gate: block"));
+  EXPECT_TRUE(has(but_files["webfetch.yaml"], "gate: block"));
+  EXPECT_TRUE(has(but_files["edit.yaml"], "when: always"));
+
+  // A secret in a rule is in nothing that is written.
+  const std::string token = "ghp_" + std::string("0123456789abcdefghijABCDEFGHIJ012345");
+  auto [secret, secret_files] =
+      pack(hooks::Client::Claude, R"x({"permissions":{"deny":["Bash(curl -H token:)x" + token + R"x(:*)"]}})x");
+  ASSERT_EQ(secret.not_carried.size(), 1u);
+  EXPECT_FALSE(has(secret.not_carried[0], token));
+  EXPECT_FALSE(has(secret_files["Bash.yaml"], token));
+}
+
+TEST(Rules, of_codex_are_read_as_it_writes_them) {
+  const auto rules = rules_in_codex_rules(
+      "# prefix_rule(pattern=[\"no\"])\nprefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\")\n"
+      "prefix_rule(\n    pattern = [\"npm\", \"test\"],\n    decision = \"allow\",\n)\n"
+      "prefix_rule(pattern=[\"gh\", [\"pr\", \"issue\"]], decision=\"prompt\")\n",
+      "~/.codex/rules/default.rules");
+  ASSERT_EQ(rules.size(), 3u);
+  EXPECT_EQ(rules[0].text, "Bash(git push:*)");
+  EXPECT_EQ(rules[0].effect, Effect::Deny);
+  EXPECT_EQ(rules[1].text, "Bash(npm test:*)");
+  EXPECT_EQ(rules[1].effect, Effect::Allow);
+  EXPECT_FALSE(rules[2].why_not.empty());
+}
+
+// A proxy's line that somebody changed is put back; one that somebody wrote by hand is theirs.
+TEST(Tampering, of_a_proxy_is_found) {
+  const std::vector<Place> places = places_of(hooks::Client::Claude);
+  const auto with = [&](const std::string& servers, std::vector<std::string> wired) {
+    std::vector<File> files;
+    for (const Place& place : places)
+      files.push_back({place, place.path == ".mcp.json", place.path == ".mcp.json" ? servers : ""});
+    Options all = options();
+    all.store = "/srv/project/.baton";
+    all.wired = std::move(wired);
+    std::vector<std::string> out;
+    for (const std::string& line : tampered(hooks::Client::Claude, files, all))
+      if (!line.starts_with("hook ")) out.push_back(line);
+    return out;
+  };
+  const auto server = [](std::string_view args) {
+    return R"({"mcpServers":{"a":{"command":"/usr/bin/baton","args":[)" + std::string(args) + "]}}}";
+  };
+  const std::vector<std::string> found = {"the MCP server a in .mcp.json"};
+  EXPECT_TRUE(with(server(R"("mcp","--name","a","--store","/srv/project/.baton","--","npx")"), {}).empty());
+  EXPECT_EQ(with(server(R"("mcp","--name","a","--store","/tmp/x","--","npx")"), {}), found);
+  EXPECT_EQ(with(server(R"("mcp","--name","a","--store","/srv/project/.baton","--mode","shadow","--","npx")"), {}),
+            found);
+  EXPECT_TRUE(with(server(R"("mcp","--pack","mine","--","npx")"), {}).empty());
+  EXPECT_EQ(with(server(R"("mcp","--pack","mine","--","npx")"), {".mcp.json a"}), found);
+  EXPECT_EQ(with(R"({"mcpServers":{"a":{"command":"npx","args":[]}}})", {".mcp.json a"}), found);
+  EXPECT_TRUE(with(R"({"mcpServers":{}})", {".mcp.json a"}).empty()) << "a server that is gone is called by nobody";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "adopt/merge.h"
 #include "adopt/splice.h"
 #include "adopt/toml.h"
 #include "base/text.h"
@@ -21,7 +22,15 @@ using json::Value;
 constexpr int kTimeoutSeconds = 30;
 
 // What a file of a client holds that matters here.
-enum Holds : unsigned { kHooks = 1, kServers = 2, kRules = 4, kPlugin = 8, kToml = 16 };
+enum Holds : unsigned {
+  kHooks = 1,
+  kServers = 2,
+  kRules = 4,
+  kPlugin = 8,
+  kToml = 16,
+  kCodexRules = 32,
+  kSwitches = 64
+};
 struct Known {
   Client client;
   Place place;
@@ -29,25 +38,30 @@ struct Known {
 };
 constexpr Known kFiles[] = {
     {Client::Claude, {Base::Project, ".claude/settings.json"}, kHooks | kRules},
-    {Client::Claude, {Base::Project, ".claude/settings.local.json"}, kRules},
+    {Client::Claude, {Base::Project, ".claude/settings.local.json"}, kRules | kSwitches},
     {Client::Claude, {Base::Project, ".mcp.json"}, kServers},
-    {Client::Claude, {Base::Home, ".claude/settings.json"}, kRules},
+    {Client::Claude, {Base::Home, ".claude/settings.json"}, kRules | kSwitches},
     {Client::Claude, {Base::Home, ".claude.json"}, kServers},
-    {Client::Codex, {Base::Home, ".codex/hooks.json"}, kHooks},
+    {Client::Codex, {Base::Project, ".codex/hooks.json"}, kHooks},
     {Client::Codex, {Base::Home, ".codex/config.toml"}, kToml},
     {Client::Codex, {Base::Project, ".codex/config.toml"}, kToml},
+    {Client::Codex, {Base::Home, ".codex/rules/default.rules"}, kCodexRules},
+    {Client::Codex, {Base::Project, ".codex/rules/default.rules"}, kCodexRules},
     {Client::Gemini, {Base::Project, ".gemini/settings.json"}, kHooks | kServers | kRules},
     {Client::Gemini, {Base::Home, ".gemini/settings.json"}, kServers | kRules},
     {Client::Copilot, {Base::Project, ".github/hooks/baton.json"}, kHooks},
     {Client::Copilot, {Base::Home, ".copilot/mcp-config.json"}, kServers},
+    {Client::Copilot, {Base::Home, ".copilot/config.json"}, kRules},
     {Client::OpenCode, {Base::Project, ".opencode/plugins/baton.js"}, kPlugin},
     {Client::OpenCode, {Base::Project, "opencode.json"}, kServers | kRules},
     {Client::OpenCode, {Base::Project, "opencode.jsonc"}, kServers | kRules},
     {Client::OpenCode, {Base::Home, ".config/opencode/opencode.json"}, kServers | kRules},
+    {Client::OpenCode, {Base::Home, ".config/opencode/opencode.jsonc"}, kServers | kRules},
     {Client::Cursor, {Base::Project, ".cursor/hooks.json"}, kHooks},
     {Client::Cursor, {Base::Project, ".cursor/mcp.json"}, kServers},
     {Client::Cursor, {Base::Home, ".cursor/mcp.json"}, kServers},
     {Client::Cursor, {Base::Project, ".cursor/cli.json"}, kRules},
+    {Client::Cursor, {Base::Home, ".cursor/cli-config.json"}, kRules},
 };
 
 struct Wired {
@@ -112,6 +126,9 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
+// Wherever it lies: a hook of a version that was installed elsewhere is ours, too.
+constexpr std::string_view kHookName = "baton-hook";
+
 bool mentions(Node node, std::string_view text) {
   if (node.is_string()) return node.string().find(text) != std::string_view::npos;
   for (const json::Member member : node.members())
@@ -133,7 +150,8 @@ class Work {
       if (!known) continue;
       where_ = std::string(file.place.base == Base::Home ? "~/" : "") + std::string(file.place.path);
       if (known->holds & kPlugin) plugin(file);
-      else if (known->holds & kToml) toml(file);
+      else if (known->holds & kCodexRules) add(rules, rules_in_codex_rules(file.text, where_));
+      else if (known->holds & kToml) toml(file), add(rules, rules_in_codex_config(file.text, where_));
       else if (file.exists || (known->holds & kHooks)) settings(file, known->holds, rules);
     }
     out_.pack = pack_of(client_, rules, options_.project, options_.home);
@@ -141,6 +159,10 @@ class Work {
   }
 
  private:
+  static void add(std::vector<Rule>& to, std::vector<Rule> more) {
+    for (Rule& rule : more) to.push_back(std::move(rule));
+  }
+
   const Known* known_of(const Place& place) const {
     for (const Known& known : kFiles)
       if (known.client == client_ && known.place.base == place.base && known.place.path == place.path) return &known;
@@ -160,7 +182,7 @@ class Work {
   }
 
   void plugin(const File& file) {
-    std::string text = hooks::opencode_plugin(options_.hook);
+    std::string text = hooks::opencode_plugin(options_.hook, surroundings());
     if (file.exists && file.text == text) return;
     changed("the plugin");
     keep(file, std::move(text));
@@ -168,18 +190,34 @@ class Work {
 
   void settings(const File& file, unsigned holds, std::vector<Rule>& rules) {
     auto splice = Splice::of(file.text);
-    if (!splice) return holds & kHooks ? unhooked(splice.error()) : left(splice.error());
+    if (!splice) {
+      if (holds & kHooks) unhooked(splice.error());
+      else left(splice.error());
+      return out_.unreadable.push_back(out_.left_alone.back());
+    }
     if (holds & kRules)
       for (Rule& rule : rules_in(client_, splice->root(), where_)) rules.push_back(std::move(rule));
     if (holds & kServers) servers_in(*splice);
     if (holds & kHooks) hooks_in(*splice);
+    if (holds & kSwitches) switches(*splice);
     if (splice->is_changed()) keep(file, splice->text());
   }
 
   // --- hooks
 
+  // What both programs are told: which store, which role.
+  std::vector<std::string> surroundings() const {
+    std::vector<std::string> out;
+    if (!options_.store.empty()) out.insert(out.end(), {"--store", options_.store});
+    if (!options_.role.empty()) out.insert(out.end(), {"--role", options_.role});
+    return out;
+  }
+
   std::string command(std::string_view event) const {
-    return shell_word(options_.hook) + " " + std::string(hooks::client_name(client_)) + " " + std::string(event);
+    std::string out =
+        shell_word(options_.hook) + " " + std::string(hooks::client_name(client_)) + " " + std::string(event);
+    for (const std::string& word : surroundings()) out += " " + shell_word(word);
+    return out;
   }
 
   Value entry(const Wired& wired) const {
@@ -252,7 +290,7 @@ class Work {
     std::optional<Node> changed_one;
     for (const Node one : list.elements()) {
       if (equal(Value::copy(one), ours)) return;
-      if (mentions(one, options_.hook)) changed_one = one;
+      if (mentions(one, options_.hook) || mentions(one, kHookName)) changed_one = one;
     }
     changed("hook " + std::string(event));
     if (changed_one) splice.replace(*changed_one, ours);
@@ -295,17 +333,61 @@ class Work {
         server(splice, member);
   }
 
-  bool is_ours(std::string_view command, std::string_view first) const {
-    return command == options_.baton && first == "mcp";
-  }
-  void behind(std::string_view name) { out_.servers.emplace_back(name); }
+  // --- a server's command line behind the proxy
 
-  // The proxy's arguments for a server that it starts. Its environment is the client's to give, and is handed on by name.
-  static std::vector<std::string> started(std::string_view name, const std::vector<std::string>& environment) {
+  std::string key_of(std::string_view name) const { return where_ + " " + std::string(name); }
+  void behind(std::string_view name) { out_.servers.push_back(key_of(name)); }
+
+  // The proxy's arguments up to what it stands in front of.
+  std::vector<std::string> front_of(std::string_view name) const {
     std::vector<std::string> out = {"mcp", "--name", std::string(name)};
+    for (std::string& word : surroundings()) out.push_back(std::move(word));
+    return out;
+  }
+  // For a server that it starts. Its environment is the client's to give, and is handed on by name.
+  std::vector<std::string> started(std::string_view name, const std::vector<std::string>& environment) const {
+    std::vector<std::string> out = front_of(name);
     for (const std::string& variable : environment) out.insert(out.end(), {"--env", variable});
     out.push_back("--");
     return out;
+  }
+
+  // A line that calls `baton mcp`: is it as it should be? One that somebody wrote by hand is theirs, unless it was ours before.
+  enum class Line : std::uint8_t { Another, Good, Changed };
+  Line line_of(std::string_view name, std::string_view command, const std::vector<std::string>& arguments) const {
+    const bool is_proxy = (command == options_.baton || command == "baton" || command.ends_with("/baton")) &&
+                          !arguments.empty() && arguments[0] == "mcp";
+    const bool was_ours = std::find(options_.wired.begin(), options_.wired.end(), key_of(name)) != options_.wired.end();
+    if (!is_proxy) return Line::Another;
+    const std::vector<std::string> front = front_of(name);
+    if (command == options_.baton && arguments.size() > front.size() &&
+        std::equal(front.begin(), front.end(), arguments.begin())) {
+      std::size_t at = front.size();
+      while (at + 1 < arguments.size() && arguments[at] == "--env") at += 2;
+      if (at < arguments.size() && (arguments[at] == "--" || arguments[at] == "--upstream")) return Line::Good;
+      return Line::Changed;
+    }
+    const bool looks_ours = arguments.size() > 2 && arguments[1] == "--name" && arguments[2] == name;
+    return was_ours || looks_ours ? Line::Changed : Line::Good;
+  }
+  // What stands behind `baton mcp`: from `--` or `--upstream` on. Nothing: it cannot be told.
+  static std::optional<std::vector<std::string>> back_of(const std::vector<std::string>& arguments) {
+    for (auto at = arguments.begin(); at != arguments.end(); ++at)
+      if ((*at == "--" || *at == "--upstream") && at + 1 != arguments.end()) return std::vector(at, arguments.end());
+    return std::nullopt;
+  }
+  // The arguments of a line whose front somebody changed.
+  std::optional<std::vector<std::string>> mended(std::string_view name, const std::vector<std::string>& arguments,
+                                                 const std::vector<std::string>& environment) const {
+    auto back = back_of(arguments);
+    if (!back) return std::nullopt;
+    std::vector<std::string> out = back->front() == "--" ? started(name, environment) : front_of(name);
+    if (out.back() == "--") out.pop_back();
+    out.insert(out.end(), back->begin(), back->end());
+    return out;
+  }
+  void not_mended(std::string_view name) {
+    unhooked("the MCP server `" + std::string(name) + "` calls `baton mcp` in a way that does not say for what");
   }
 
   static Value list_of(const std::vector<std::string>& texts) {
@@ -313,46 +395,94 @@ class Work {
     for (const std::string& text : texts) out.push(text);
     return out;
   }
+  static std::optional<std::vector<std::string>> texts_of(Node list) {
+    std::vector<std::string> out;
+    for (const Node one : list.elements()) {
+      if (!one.is_string()) return std::nullopt;
+      out.emplace_back(one.string());
+    }
+    return out;
+  }
+  static std::vector<std::string> names_of(Node object) {
+    std::vector<std::string> out;
+    for (const json::Member one : object.members()) out.emplace_back(one.name());
+    return out;
+  }
 
   void server(Splice& splice, const json::Member& member) {
     const Node one = member.value, command = one["command"], args = one["args"];
     const std::string name(member.name());
     if (!one.is_object()) return left("the MCP server `" + name + "` is not an object");
-    if (command.is_string()) {
-      if (is_ours(command.string(), args.element(0).is_string() ? args.element(0).string() : "")) return behind(name);
-      std::vector<std::string> environment, line;
-      for (const json::Member variable : one["env"].members()) environment.emplace_back(variable.name());
-      line = started(name, environment);
-      line.emplace_back(command.string());
-      for (const Node argument : args.elements()) {
-        if (!argument.is_string()) return left("the MCP server `" + name + "` has an argument that is not a text");
-        line.emplace_back(argument.string());
-      }
-      splice.replace(command, Value(options_.baton));
-      if (args) splice.replace(args, list_of(line));
-      else splice.add(one, {{"args", list_of(line)}});
-      changed("the MCP server " + name);
-      return behind(name);
+    if (!command.is_string()) return remote(splice, one, name);
+    const auto arguments = texts_of(args);
+    if (!arguments) return left("the MCP server `" + name + "` has an argument that is not a text");
+    const std::vector<std::string> environment = names_of(one["env"]);
+    const Line line = line_of(name, command.string(), *arguments);
+    if (line == Line::Good) return behind(name);
+    std::vector<std::string> words;
+    if (line == Line::Changed) {
+      auto whole = mended(name, *arguments, environment);
+      if (!whole) return not_mended(name);
+      words = std::move(*whole);
+    } else {
+      words = started(name, environment);
+      words.emplace_back(command.string());
+      words.insert(words.end(), arguments->begin(), arguments->end());
     }
-    remote(splice, one, name);
+    splice.replace(command, Value(options_.baton));
+    if (args) splice.replace(args, list_of(words));
+    else splice.add(one, {{"args", list_of(words)}});
+    changed("the MCP server " + name);
+    behind(name);
+  }
+
+  // The arguments for a server that runs; the values of its headers are in files. Nothing: it is left alone.
+  std::optional<std::vector<std::string>> reached(const std::string& name, std::string_view url, Node headers) {
+    const auto no = [&](std::string_view why) {
+      left("the MCP server `" + name + "` " + std::string(why));
+      return std::nullopt;
+    };
+    if (url.find('$') != std::string_view::npos || url.find('{') != std::string_view::npos)
+      return no("has a URL with a variable, which the client would fill in and the proxy does not");
+    std::vector<std::string> out = front_of(name);
+    std::vector<SecretFile> files;
+    for (const json::Member header : headers.members()) {
+      if (options_.secrets.empty())
+        return no("has headers, which do not belong on a command line; name it in a file for `baton mcp --config`");
+      if (!header.value.is_string() || header.value.string().find_first_of("$\r\n{") != std::string_view::npos)
+        return no("has a header with a variable, which the client would fill in and the proxy does not");
+      std::string file = options_.secrets + "/" + plain(name) + "-" + plain(header.name());
+      out.insert(out.end(), {"--upstream-header", std::string(header.name()) + "=@" + file});
+      files.push_back({std::move(file), std::string(header.value.string())});
+    }
+    for (SecretFile& file : files) out_.secrets.push_back(std::move(file));
+    const auto place = out.begin() + static_cast<std::ptrdiff_t>(front_of(name).size());
+    out.insert(place, {"--upstream", std::string(url)});
+    return out;
+  }
+  static std::string plain(std::string_view text) {
+    std::string out;
+    for (const char c : text) out.push_back(is_alphanumeric(c) || c == '-' || c == '_' ? c : '_');
+    return out;
   }
 
   void remote(Splice& splice, Node one, const std::string& name) {
-    const Node url = one["httpUrl"] ? one["httpUrl"] : one["url"];
+    const Node url = one["httpUrl"] ? one["httpUrl"] : one["url"] ? one["url"] : one["serverUrl"];
     if (!url.is_string()) return left("the MCP server `" + name + "` has neither a command nor a URL");
-    const bool sse = one["type"].is_text("sse") || (client_ == Client::Gemini && !one["httpUrl"]);
+    const bool sse =
+        one["type"].is_text("sse") || (client_ == Client::Gemini && !one["httpUrl"] && !one["type"].is_text("http"));
     if (sse)
       return left("the MCP server `" + name +
                   "` speaks the old transport over server-sent events, which the proxy does not");
-    if (one["headers"].is_object() && one["headers"].size() != 0)
-      return left("the MCP server `" + name +
-                  "` has headers, which do not belong on a command line; name it in a file for `baton mcp --config`");
+    const auto words = reached(name, url.string(), one["headers"]);
+    if (!words) return;
     Value fresh = Value::object();
     if (client_ == Client::Copilot) fresh.set("type", "local");
     fresh.set("command", options_.baton);
-    fresh.set("args", list_of({"mcp", "--name", name, "--upstream", std::string(url.string())}));
+    fresh.set("args", list_of(*words));
     for (const json::Member member : one.members())
-      if (member.name() != "url" && member.name() != "httpUrl" && member.name() != "type" && member.name() != "headers")
+      if (member.name() != "url" && member.name() != "httpUrl" && member.name() != "serverUrl" &&
+          member.name() != "type" && member.name() != "headers")
         fresh.set(member.name(), Value::copy(member.value));
     splice.replace(one, fresh);
     changed("the MCP server " + name);
@@ -364,27 +494,30 @@ class Work {
     const std::string name(member.name());
     if (one["type"].is_text("remote")) {
       if (!one["url"].is_string()) return left("the MCP server `" + name + "` has no URL");
-      if (one["headers"].is_object() && one["headers"].size() != 0)
-        return left("the MCP server `" + name +
-                    "` has headers, which do not belong on a command line; name it in a file for `baton mcp --config`");
-      Value fresh =
-          object({{"type", "local"},
-                  {"command",
-                   list_of({options_.baton, "mcp", "--name", name, "--upstream", std::string(one["url"].string())})}});
+      auto words = reached(name, one["url"].string(), one["headers"]);
+      if (!words) return;
+      words->insert(words->begin(), options_.baton);
+      Value fresh = object({{"type", "local"}, {"command", list_of(*words)}});
       if (const Node enabled = one["enabled"]) fresh.set("enabled", Value::copy(enabled));
       splice.replace(one, fresh);
     } else if (command.is_array() && command.size() != 0) {
-      const Node first = command.element(0), second = command.element(1);
-      if (first.is_string() && second.is_string() && is_ours(first.string(), second.string())) return behind(name);
-      std::vector<std::string> environment;
-      for (const json::Member variable : one["environment"].members()) environment.emplace_back(variable.name());
-      std::vector<std::string> line = started(name, environment);
-      line.insert(line.begin(), options_.baton);
-      for (const Node word : command.elements()) {
-        if (!word.is_string()) return left("the MCP server `" + name + "` has a command that is not a list of texts");
-        line.emplace_back(word.string());
+      auto words = texts_of(command);
+      if (!words) return left("the MCP server `" + name + "` has a command that is not a list of texts");
+      const std::string program = words->front();
+      const std::vector<std::string> arguments(words->begin() + 1, words->end());
+      const std::vector<std::string> environment = names_of(one["environment"]);
+      const Line line = line_of(name, program, arguments);
+      if (line == Line::Good) return behind(name);
+      std::vector<std::string> fresh = started(name, environment);
+      if (line == Line::Changed) {
+        auto whole = mended(name, arguments, environment);
+        if (!whole) return not_mended(name);
+        fresh = std::move(*whole);
+      } else {
+        fresh.insert(fresh.end(), words->begin(), words->end());
       }
-      splice.replace(command, list_of(line));
+      fresh.insert(fresh.begin(), options_.baton);
+      splice.replace(command, list_of(fresh));
     } else {
       return left("the MCP server `" + name + "` has neither a command nor a URL");
     }
@@ -408,16 +541,27 @@ class Work {
       }
       std::vector<std::string> line;
       if (one.command.is_there()) {
-        if (is_ours(one.command_text, one.arguments.empty() ? "" : one.arguments[0])) {
+        const Line seen = line_of(one.name, one.command_text, one.arguments);
+        if (seen == Line::Good) {
           behind(one.name);
           continue;
         }
-        line = started(one.name, one.environment);
-        line.push_back(one.command_text);
-        line.insert(line.end(), one.arguments.begin(), one.arguments.end());
+        if (seen == Line::Changed) {
+          auto whole = mended(one.name, one.arguments, one.environment);
+          if (!whole) {
+            not_mended(one.name);
+            continue;
+          }
+          line = std::move(*whole);
+        } else {
+          line = started(one.name, one.environment);
+          line.push_back(one.command_text);
+          line.insert(line.end(), one.arguments.begin(), one.arguments.end());
+        }
         edits.push_back({one.command.at, one.command.size, toml_quoted(options_.baton)});
       } else if (one.url.is_there() && !one.has_headers) {
-        line = {"mcp", "--name", one.name, "--upstream", one.url_text};
+        line = front_of(one.name);
+        line.insert(line.end(), {"--upstream", one.url_text});
         const std::size_t begin = file.text.rfind('\n', one.url.at) + 1;  // `url = ` too
         edits.push_back({begin, one.url.at + one.url.size - begin, "command = " + toml_quoted(options_.baton)});
       } else {
@@ -430,11 +574,13 @@ class Work {
       std::string list = "[";
       for (const std::string& word : line) list += (list.size() > 1 ? ", " : "") + toml_quoted(word);
       if (one.args.is_there()) edits.push_back({one.args.at, one.args.size, list + "]"});
-      else edits.push_back({one.end, 0, "\nargs = " + list + "]"});
+      else edits.push_back({one.end - (one.end > 0 && file.text[one.end - 1] == '\r'), 0, "\nargs = " + list + "]"});
       changed("the MCP server " + one.name);
       behind(one.name);
     }
     std::sort(edits.begin(), edits.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+    if (file.text.find("\r\n") != std::string::npos)
+      for (Change& edit : edits) edit.text = with_returns(edit.text);
     std::string after;
     std::size_t at = 0;
     for (const Change& edit : edits) {
@@ -472,10 +618,55 @@ std::vector<std::string> tampered(Client client, const std::vector<File>& files,
 }
 
 tl::expected<std::string, std::string> undo(const Edit& edit, std::string_view now) {
-  if (now != edit.after && now != edit.before)
-    return tl::make_unexpected(std::string(edit.place.path) +
-                               " was changed after `baton adopt`: it is not put back over that");
-  return edit.before;
+  if (now == edit.after || now == edit.before) return edit.before;
+  const auto cannot = [&](std::string_view why) {
+    return tl::make_unexpected(std::string(edit.place.path) + " was changed after `baton adopt`, and " +
+                               std::string(why));
+  };
+  auto merged = without_change(edit.before, edit.after, now);
+  if (!merged) return cannot("that is next to what Baton has in it: the two cannot be told apart");
+  // Whatever was merged, it is one of the client's files, and nothing of ours is in it.
+  if (merged->find(kHookName) != std::string::npos || merged->find("\"mcp\", \"--name\"") != std::string::npos ||
+      merged->find("\"mcp\",\"--name\"") != std::string::npos)
+    return cannot("something of Baton would stay in it");
+  const bool is_json = edit.place.path.ends_with(".json") || edit.place.path.ends_with(".jsonc");
+  if (is_json && (!Splice::of(edit.after) || !Splice::of(*merged))) return cannot("what is left would not be JSON");
+  return std::move(*merged);
+}
+
+std::vector<std::string> left_to_do(Client client, const std::string& project) {
+  switch (client) {
+    case Client::Claude:
+      return {
+          "Claude Code runs hooks of a project once its folder is trusted: it asks when it is first started there, in "
+          "a terminal"};
+    case Client::Codex:
+      return {
+          "Codex reads " + project + "/.codex only when the folder is trusted: start `codex` there once and say yes",
+          "Codex runs no hook before it is trusted, and asks anew when one has changed: look at them with /hooks in "
+          "`codex` and "
+          "trust them. Until then nothing is held to the contract"};
+    case Client::Gemini:
+      return {
+          "Gemini CLI reads the settings of a project only in a folder that is trusted, where folder trust is on "
+          "(/permissions)"};
+    case Client::Copilot:
+      return {
+          "Copilot CLI reads .github/hooks only when the folder is in `trusted_folders`: start `copilot` there once "
+          "and say yes"};
+    case Client::OpenCode: return {"OpenCode loads plugins when it starts: one that runs has to be started again"};
+    case Client::Cursor:
+      return {"Cursor reads hooks when a workspace is opened; before version 2.4 it has none for all tools"};
+  }
+  return {};
+}
+
+bool is_used(const std::vector<File>& files) {
+  const auto is_there = [&](const File& file) {
+    return file.exists && file.place.path != ".github/hooks/baton.json" &&
+           file.place.path != ".opencode/plugins/baton.js";
+  };
+  return std::any_of(files.begin(), files.end(), is_there);
 }
 
 }  // namespace baton::adopt

@@ -40,6 +40,12 @@ struct Options {
   std::string hook;
   std::string project;  // absolute; for rules about relative paths
   std::string home;
+  std::string store = {};  // the folder of the store, absolute; empty: the programs find it by themselves
+  std::string role = {};   // of the sessions; empty: theirs
+  std::string secrets =
+      {};  // the folder where files for headers of servers may lie; empty: such servers are left alone
+  // Servers that `adopt` put behind the proxy before: how they are called there is Baton's, whoever changed it. `FILE NAME`, as in Adoption::servers.
+  std::vector<std::string> wired = {};
 };
 
 struct Edit {
@@ -48,12 +54,19 @@ struct Edit {
   std::string before, after;
 };
 
+// A value that a command line refers to and does not hold.
+struct SecretFile {
+  std::string path, text;
+};
+
 struct Adoption {
   std::vector<Edit> edits;              // files that change
   std::vector<std::string> changes;     // what, one line each: "hook PreToolUse in .claude/settings.json"
   std::vector<std::string> left_alone;  // what should be wired and could not be, and why
   std::vector<std::string> unhooked;    // those of them that are about hooks: the client is not held to anything
-  std::vector<std::string> servers;     // MCP servers that are behind the proxy after it
+  std::vector<std::string> unreadable;  // those that are about a whole file: what is in it is not known
+  std::vector<std::string> servers;     // MCP servers that are behind the proxy after it: `FILE NAME`
+  std::vector<SecretFile> secrets;      // to be written first, for nobody else to read
   Pack pack;
 };
 
@@ -63,7 +76,14 @@ Adoption adopt(hooks::Client client, const std::vector<File>& files, const Optio
 // What is not as `adopt` would have it, one line each; empty: it is all there. Also what switches hooks off as a whole.
 std::vector<std::string> tampered(hooks::Client client, const std::vector<File>& files, const Options& options);
 
-// The original of an edit, or why it is not put back: the file is no longer what `adopt` made of it.
+// What a file is without what `adopt` put into it: the original, or, when somebody has changed it since, what it is now with only that taken out.
+// Why not, in words: the two cannot be told apart.
 tl::expected<std::string, std::string> undo(const Edit& edit, std::string_view now);
+
+// What the client's user has to do beside it, one sentence each: what a client wants confirmed by a person before it runs hooks of a project.
+std::vector<std::string> left_to_do(hooks::Client client, const std::string& project);
+
+// Is one of them there that Baton did not make? For finding out which clients are used.
+bool is_used(const std::vector<File>& files);
 
 }  // namespace baton::adopt

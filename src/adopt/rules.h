@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client's own permission rules as a contract pack.
 //
-// A contract says what is allowed; so rules that allow, or that close a whole tool, carry over, and so do rules that keep a file tool out of a
-// folder. What is carried is never wider than the rule it came from: a list of commands, say, admits single commands without substitutions only.
-// What cannot be said is listed with the reason; it stays in force in the client, whose settings are not touched for it.
+// What a client's user expects of a rule (docs/decisions/0047-an-allow-rule-is-not-a-list.md): what is denied is blocked, what is to be asked about
+// waits for a person, what is allowed is allowed; and about the rest the client asks its user as before, for Baton says nothing to a call that it lets
+// go. Rules that say "only these" (Gemini's `tools.core`, a `*` that OpenCode denies) are carried as that. What is carried is never wider than the rule
+// it came from. What cannot be said is listed with the reason; it stays in force in the client, whose rules are not touched.
 #pragma once
 
 #include <string>
@@ -16,17 +17,21 @@
 
 namespace baton::adopt {
 
-enum class Effect : std::uint8_t { Allow, Ask, Deny };
+enum class Effect : std::uint8_t { Allow, Ask, Deny, Only /* this and the others of its kind, and nothing else */ };
 
 // A rule as somebody wrote it: `Bash(git:*)` of `permissions.allow`.
 struct Rule {
   Effect effect;
-  std::string text;   // as written
-  std::string where;  // the file
+  std::string text;          // as written
+  std::string where;         // the file
+  std::string why_not = {};  // it is none that a contract could say, and why: a mode, a sandbox
 };
 
 // Those of a settings file.
 std::vector<Rule> rules_in(hooks::Client client, json::Node settings, std::string_view where);
+// Those of Codex: of its config.toml (modes, which no contract says), and of a file of rules (`prefix_rule(pattern=[...], decision="...")`).
+std::vector<Rule> rules_in_codex_config(std::string_view text, std::string_view where);
+std::vector<Rule> rules_in_codex_rules(std::string_view text, std::string_view where);
 
 struct Pack {
   std::vector<std::pair<std::string, std::string>> files;  // name and text

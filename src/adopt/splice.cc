@@ -27,6 +27,12 @@ std::string_view indent_of(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::string with_returns(std::string_view text) {
+  std::string out;
+  for (const char c : text) out.append(c == '\n' ? "\r" : "").append(1, c);
+  return out;
+}
+
 std::string without_comments(std::string_view text) {
   std::string out(text);
   if (out.starts_with("\xef\xbb\xbf")) std::fill_n(out.begin(), 3, ' ');
@@ -138,6 +144,9 @@ std::string Splice::text() const {
   std::sort(edits.begin(), edits.end(), [](const Edit& left, const Edit& right) {
     return std::pair(left.at, left.size) < std::pair(right.at, right.size);
   });
+  // Lines end as they do in the rest of the file.
+  if (text_.find("\r\n") != std::string::npos)
+    for (Edit& edit : edits) edit.text = with_returns(edit.text);
   std::string out;
   std::size_t at = 0;
   for (const Edit& edit : edits) {

@@ -19,6 +19,9 @@ namespace baton::adopt {
 // `text` with comments, a byte order mark and commas before a closing bracket as blanks; as long as it was.
 std::string without_comments(std::string_view text);
 
+// `text` with a carriage return before every line feed; it has none yet.
+std::string with_returns(std::string_view text);
+
 class Splice {
  public:
   // An empty text is an empty object. Why it is none that can be changed, in words.

@@ -70,6 +70,7 @@ int run(World& world, int argc, const char* const* argv) {
   add_approvals(app, chosen);
   add_mcp(app, chosen);
   add_run(app, chosen);
+  add_adopt(app, chosen);
   add_replay(app, chosen);
   add_check(app, chosen);
   add_find(app, chosen);

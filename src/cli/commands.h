@@ -40,6 +40,7 @@ void add_serve(Command& app, Action& chosen);
 void add_contract(Command& app, Action& chosen);
 void add_session(Command& app, Action& chosen);
 void add_mcp(Command& app, Action& chosen);
+void add_adopt(Command& app, Action& chosen);
 void add_run(Command& app, Action& chosen);
 void add_workflow(Command& app, Action& chosen);
 void add_handoff(Command& app, Action& chosen);

@@ -2,6 +2,8 @@
 // The commands of `baton contract`, one file or two for each.
 #pragma once
 
+#include "base/result.h"
+#include "cli/client.h"
 #include "cli/commands.h"
 
 namespace baton::cli {
@@ -16,5 +18,9 @@ void add_contract_graph(Command& contract, Action& chosen);
 void add_contract_prove(Command& contract, Action& chosen);
 void add_contract_new(Command& contract, Action& chosen);
 void add_contract_activate(Command& contract, Action& chosen);
+
+// What activates a pack on disk for a role: the body of POST /v1/packs. `hash`: only if it has this one; empty: whichever.
+Result<json::Value> activation_of(World& world, const std::string& folder, const std::string& role,
+                                  const std::string& hash);
 
 }  // namespace baton::cli

@@ -44,34 +44,47 @@ std::string own_folder(const std::string& pack) {
   return find_invalid_utf8(out) == out.size() ? out : std::string();
 }
 
-int activate(World& world, const Arguments& arguments) {
-  auto folder = read_pack(world, arguments.pack);
-  if (!folder) return could_not(world, folder.error());
+// The whole workflow, or one pack.
+struct Activation {
   json::Value body = json::Value::object();
-  if (!arguments.hash.empty()) body.set("hash", arguments.hash);
-  if (const std::string place = own_folder(arguments.pack); !place.empty()) body.set("folder", place);
-  const bool whole = folder->workflow && arguments.role.empty();
-  if (whole) {
+  bool whole = false;
+};
+Result<Activation> read_activation(World& world, const std::string& path, const std::string& role,
+                                   const std::string& hash) {
+  auto folder = read_pack(world, path);
+  if (!folder) return tl::make_unexpected(folder.error());
+  Activation out;
+  if (!hash.empty()) out.body.set("hash", hash);
+  if (const std::string place = own_folder(path); !place.empty()) out.body.set("folder", place);
+  out.whole = folder->workflow && role.empty();
+  if (out.whole) {
     contract::WorkflowSource workflow = *folder->workflow;
     shorten(workflow.workflow);
-    for (auto& [role, pack] : workflow.packs) shorten(pack);
-    body.set("workflow", value_of(runtime::workflow_text(workflow)));
-  } else {
-    contract::PackSource pack = folder->pack;
-    if (folder->workflow) {
-      const auto found = folder->workflow->packs.find(arguments.role);
-      if (found == folder->workflow->packs.end())
-        return could_not(world, printable(arguments.pack, 200) + " is a workflow without a role `" +
-                                    printable(arguments.role, 60) + "`");
-      pack = found->second;
-    }
-    shorten(pack);
-    if (!arguments.role.empty()) body.set("role", arguments.role);
-    body.set("pack", value_of(runtime::pack_text(pack)));
+    for (auto& [name, pack] : workflow.packs) shorten(pack);
+    out.body.set("workflow", value_of(runtime::workflow_text(workflow)));
+    return out;
   }
+  contract::PackSource pack = folder->pack;
+  if (folder->workflow) {
+    const auto found = folder->workflow->packs.find(role);
+    if (found == folder->workflow->packs.end())
+      return failure("reading the pack",
+                     printable(path, 200) + " is a workflow without a role `" + printable(role, 60) + "`");
+    pack = found->second;
+  }
+  shorten(pack);
+  if (!role.empty()) out.body.set("role", role);
+  out.body.set("pack", value_of(runtime::pack_text(pack)));
+  return out;
+}
+
+int activate(World& world, const Arguments& arguments) {
+  const auto activation = read_activation(world, arguments.pack, arguments.role, arguments.hash);
+  if (!activation) return could_not(world, activation.error());
+  const bool whole = activation->whole;
   auto client = Client::open(world, arguments.node, Presents::Operator);
   if (!client) return could_not(world, client.error());
-  return tell(world, arguments.node, client->post("/v1/packs", body), [&](json::Node root) {
+  return tell(world, arguments.node, client->post("/v1/packs", activation->body), [&](json::Node root) {
     if (whole)
       world.print("workflows of the name " + shown(root["agent"]) + " are held to " + shown(root["pack"]) + "\n");
     else
@@ -81,6 +94,13 @@ int activate(World& world, const Arguments& arguments) {
 }
 
 }  // namespace
+
+Result<json::Value> activation_of(World& world, const std::string& folder, const std::string& role,
+                                  const std::string& hash) {
+  auto activation = read_activation(world, folder, role, hash);
+  if (!activation) return tl::make_unexpected(activation.error());
+  return std::move(activation->body);
+}
 
 void add_contract_activate(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();

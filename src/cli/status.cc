@@ -45,6 +45,47 @@ void print_held(World& world, const std::vector<ShownWork>& held) {
   world.print("\nheld\n" + table.text());
 }
 
+// Coding agents that are wired to the store: {"adoptions": [...]}. Looking has the node record what is new. Null: a node that knows of none.
+json::Value adoptions_of(Client& client) {
+  const auto answer = client.post_once("/v1/adoptions", json::Value::object());
+  if (!answer || !answer->ok() || !answer->root()["adoptions"].is_array()) return {};
+  return json::Value::copy(answer->root()["adoptions"]);
+}
+
+bool is_whole(const json::Value& adoption) {
+  const json::Value* whole = adoption.find("whole");
+  return whole != nullptr && whole->kind() == json::Kind::Boolean && whole->boolean();
+}
+int status_of(const json::Value& adoptions) {
+  if (!adoptions.is_array()) return kYes;
+  for (const json::Value& one : adoptions.elements())
+    if (!is_whole(one)) return kNo;
+  return kYes;
+}
+
+void print_adoptions(World& world, const json::Value& adoptions) {
+  if (!adoptions.is_array() || adoptions.elements().empty()) return;
+  const auto text = [](const json::Value& of, std::string_view name) {
+    const json::Value* found = of.find(name);
+    return found != nullptr && found->is_string() ? printable(found->string(), 400) : std::string();
+  };
+  std::string out = "\nadopted\n";
+  for (const json::Value& one : adoptions.elements()) {
+    const bool whole = is_whole(one);
+    out += "  " + painted(fitted(text(one, "client"), 15), "1", world.colour) + text(one, "project") + "  " +
+           (whole ? painted("whole", "32", world.colour) : painted("not whole", "31", world.colour)) + "\n";
+    for (const auto& [name, word] :
+         {std::pair("findings", "not as it was wired: "), {"unreadable", "cannot be told: "}})
+      if (const json::Value* lines = one.find(name); lines != nullptr && lines->is_array())
+        for (const json::Value& line : lines->elements())
+          out += "                 " + painted(word, "31", world.colour) + printable(line.string(), 400) + "\n";
+    if (!whole)
+      out += "                 `baton adopt " + text(one, "client") +
+             "` in that folder wires it again, `--undo` takes it out\n";
+  }
+  world.print(out);
+}
+
 int status(World& world, const Arguments& arguments) {
   auto client = Client::open(world, arguments.node, Presents::Token, Client::Start::Never);
   if (!client) return could_not(world, client.error());
@@ -52,11 +93,13 @@ int status(World& world, const Arguments& arguments) {
   if (!answer && answer.error().code == "NODE_UNREACHABLE") return none_runs(world, arguments, *client);
   if (!answer) return could_not(world, answer.error());
   if (!answer->ok()) return refused(world, arguments.node, *answer);
+  const json::Value adoptions = adoptions_of(*client);
   if (arguments.node.json()) {
     json::Value out = json::Value::copy(answer->root());
     out.set("running", true);
+    out.set("adoptions", adoptions.is_array() ? adoptions : json::Value::array());
     world.print(json::write(out) + "\n");
-    return kYes;
+    return status_of(adoptions);
   }
   const json::Node root = answer->root();
   std::vector<ShownWork> held;
@@ -85,7 +128,8 @@ int status(World& world, const Arguments& arguments) {
   line("sessions", join(sessions, ", "));
   world.print(out);
   print_held(world, held);
-  return kYes;
+  print_adoptions(world, adoptions);
+  return status_of(adoptions);
 }
 
 int stop(World& world, const Arguments& arguments) {
@@ -110,7 +154,9 @@ void add_status(Command& app, Action& chosen) {
   add_node_options(*command, arguments->node, Presents::Token, Changes::Nothing);
   examples(*command,
            "  baton status\n  baton status --node https://baton.example.org:7070 --token-file t --format json\n"
-           "\nStarts no node. Exit status: 0 one runs, 1 none, 2 could not tell.");
+           "\nStarts no node. Exit status: 0 one runs, 1 none, or a coding agent that was adopted is no longer wired "
+           "as it was,\n"
+           "2 could not tell.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return status(world, *arguments); }; });
 }
 

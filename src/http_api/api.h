@@ -34,6 +34,8 @@ struct Surroundings {
   bool started_by_client = false;   // its own user may stop it
   std::function<void()> stop = {};  // asks the node to end
   std::function<net::ServerFigures()> server_figures = {};
+  // Looks at coding agents that are wired to the store, and records what is new: {"adoptions": [...]}. May block.
+  std::function<Result<json::Value>()> look_at_adoptions = {};
   std::string boot_id = {};  // of the machine: marks processes that are registered
   bool log_all = false;      // every request, not only slow and failed ones
 };

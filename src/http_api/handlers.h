@@ -83,6 +83,7 @@ void show_status(const AskedPtr& asked);
 void show_health(const AskedPtr& asked);
 void show_metrics(const AskedPtr& asked);
 void show_openapi(const AskedPtr& asked);
+void look_at_adoptions(const AskedPtr& asked);
 void stop_node(const AskedPtr& asked);
 
 }  // namespace baton::http_api::handlers

@@ -168,6 +168,16 @@ void show_openapi(const AskedPtr& asked) {
   asked->respond({.body = document});
 }
 
+void look_at_adoptions(const AskedPtr& asked) {
+  read_and_answer(asked, [](Asked& a) -> Result<json::Value> {
+    const auto& look = a.workings().around.look_at_adoptions;
+    if (look) return look();
+    json::Value none = json::Value::object();
+    none.set("adoptions", json::Value::array());
+    return none;
+  });
+}
+
 void stop_node(const AskedPtr& asked) {
   json::Value line = json::Value::object();
   line.set("actor", asked->caller.actor.id);

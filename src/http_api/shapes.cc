@@ -412,6 +412,17 @@ const std::vector<Shape>& shapes() {
         {"sessions", "integers", true, "sessions by state"},
         {"node", "object"},
         {"exit_protocol", "boolean", true, "are exit signals acted on?"}}},
+      {"Adoption",
+       "A coding agent of a project that is wired to the store.",
+       {{"id", "string"},
+        {"client", "string"},
+        {"project", "string"},
+        {"role", "string"},
+        {"pack", "string", true, "the folder of the pack that was written"},
+        {"whole", "boolean", true, "everything is as it was wired"},
+        {"findings", "[]string", true, "what is not"},
+        {"unreadable", "[]string", true, "files that the node cannot read"}}},
+      {"AdoptionList", "Coding agents that are wired to the store.", {{"adoptions", "[]Adoption"}}},
       {"Health", "`ok`, or `stopping`.", {{"status", "string"}}},
   };
   return all;

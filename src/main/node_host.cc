@@ -24,6 +24,7 @@
 #include "cli/input.h"
 #include "cli/render.h"
 #include "cli/stores.h"
+#include "main/adoption_watch.h"
 #include "net/process.h"
 #include "protection/protection.h"
 #include "secrets/detector.h"
@@ -273,6 +274,8 @@ struct NodeHost::Inside {
   std::unique_ptr<runtime::UseCases> cases;
   std::unique_ptr<runtime::Access> access;
   std::unique_ptr<runtime::Node> node;
+  std::unique_ptr<runtime::AdoptionLog> adoptions;
+  std::unique_ptr<AdoptionWatch> watch;  // null: the store is in no folder
   std::unique_ptr<http_api::Api> api;
   SocketPath socket_path;  // as the server has it
   std::unique_ptr<net::HttpServer> server;
@@ -348,10 +351,17 @@ Result<void> NodeHost::start(const Given& given) {
     line.set("problem", secrets::redact(text));
     if (log) log(line);
   };
+  const auto warn = options.log;
   auto node = runtime::Node::start(*in.open.store, *in.open.ledger, in.world.clock, *in.cases, *in.access, in.config,
                                    std::move(options));
   if (!node) return tl::make_unexpected(node.error());
   in.node = std::move(*node);
+  if (in.location.kind == cli::LocationKind::Folder) {
+    std::error_code ignored;
+    in.adoptions = std::make_unique<runtime::AdoptionLog>(*in.open.store, *in.open.ledger);
+    in.watch = std::make_unique<AdoptionWatch>(fs::absolute(in.location.text, ignored).lexically_normal().string(),
+                                               *in.adoptions, warn);
+  }
   in.api = std::make_unique<http_api::Api>(http_api::Surroundings{
       .store = *in.open.store,
       .ledger = *in.open.ledger,
@@ -364,6 +374,12 @@ Result<void> NodeHost::start(const Given& given) {
       .started_by_client = in.options.started_by_client,
       .stop = given.stop,
       .server_figures = [&in]() -> net::ServerFigures { return in.figures(); },  // under its lock
+      .look_at_adoptions = [&in]() -> Result<json::Value> {
+        if (in.watch) return in.watch->look();
+        json::Value none = json::Value::object();
+        none.set("adoptions", json::Value::array());
+        return none;
+      },
       .boot_id = boot,
       .log_all = in.world.environment("BATON_LOG").value_or("") == "debug"});
   return {};
@@ -526,6 +542,7 @@ void NodeHost::close(milliseconds grace) {
   }
   ended.reset();
   in.api.reset();
+  in.watch.reset();
   // What was asked for before the end is written before the end: whoever comes last has everyone before him.
   if (in.open.ledger) static_cast<void>(in.open.ledger->writer().run([](runtime::Unit&) { return Result<void>(); }));
   in.node.reset();
