@@ -267,15 +267,15 @@ class Opening {
     } else if (pack_.empty()) {
       const auto row = act_.unit.get(tables::kPackRoles, {role_});
       if (!row) return tl::make_unexpected(row.error());
-      if (!*row) return refuse(Code::PACK_UNKNOWN, {{"pack", "of the role " + role_}}), Result<void>();
+      if (!*row) return refuse(Code::PACK_UNKNOWN, {{"pack", "for the role `" + role_ + "`"}}), Result<void>();
       pack_ = text_at(**row, 1);
     } else if (!is_active(pack_)) {
       if (problem_) return tl::make_unexpected(*problem_);
-      return refuse(Code::PACK_UNKNOWN, {{"pack", pack_}}), Result<void>();
+      return refuse(Code::PACK_UNKNOWN, {{"pack", "`" + pack_ + "`"}}), Result<void>();
     }
     auto rules = rules_in(act_.unit, pack_);
     if (!rules) return tl::make_unexpected(rules.error());
-    if (*rules == nullptr) return refuse(Code::PACK_UNKNOWN, {{"pack", pack_}}), Result<void>();
+    if (*rules == nullptr) return refuse(Code::PACK_UNKNOWN, {{"pack", "`" + pack_ + "`"}}), Result<void>();
     rules_ = std::move(*rules);
     return {};
   }
