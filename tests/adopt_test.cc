@@ -121,9 +121,11 @@ TEST_P(Settings, are_changed_as_the_file_says_and_back) {
     EXPECT_EQ(*undo(edit, edit.after), edit.before);
     // A line that somebody has added since stays, and nothing else does.
     const bool is_json = edit.place.path.ends_with(".json") || edit.place.path.ends_with(".jsonc");
-    const auto merged = undo(edit, edit.after + "\n");
-    ASSERT_TRUE(merged) << merged.error();
-    EXPECT_EQ(*merged, edit.before + "\n") << shown(edit.place);
+    if (edit.after.ends_with('\n')) {
+      const auto merged = undo(edit, edit.after + "\n");
+      ASSERT_TRUE(merged) << merged.error();
+      EXPECT_EQ(*merged, edit.before + "\n") << shown(edit.place);
+    }
     if (is_json) {
       EXPECT_FALSE(undo(edit, "{" + edit.after)) << "what would be left is not JSON";
     }
@@ -364,6 +366,7 @@ TEST(Tampering, of_a_proxy_is_found) {
             found);
   EXPECT_TRUE(with(server(R"("mcp","--pack","mine","--","npx")"), {}).empty());
   EXPECT_EQ(with(server(R"("mcp","--pack","mine","--","npx")"), {".mcp.json a"}), found);
+  EXPECT_EQ(with(server(R"("help","--","npx")"), {".mcp.json a"}), found);
   EXPECT_EQ(with(R"({"mcpServers":{"a":{"command":"npx","args":[]}}})", {".mcp.json a"}), found);
   EXPECT_TRUE(with(R"({"mcpServers":{}})", {".mcp.json a"}).empty()) << "a server that is gone is called by nobody";
 }

@@ -355,9 +355,9 @@ class Work {
   // A line that calls `baton mcp`: is it as it should be? One that somebody wrote by hand is theirs, unless it was ours before.
   enum class Line : std::uint8_t { Another, Good, Changed };
   Line line_of(std::string_view name, std::string_view command, const std::vector<std::string>& arguments) const {
-    const bool is_proxy = (command == options_.baton || command == "baton" || command.ends_with("/baton")) &&
-                          !arguments.empty() && arguments[0] == "mcp";
+    const bool is_baton = command == options_.baton || command == "baton" || command.ends_with("/baton");
     const bool was_ours = std::find(options_.wired.begin(), options_.wired.end(), key_of(name)) != options_.wired.end();
+    const bool is_proxy = is_baton && (was_ours || (!arguments.empty() && arguments[0] == "mcp"));
     if (!is_proxy) return Line::Another;
     const std::vector<std::string> front = front_of(name);
     if (command == options_.baton && arguments.size() > front.size() &&
@@ -598,6 +598,14 @@ class Work {
   Adoption out_;
 };
 
+// How often a settings file speaks of Baton's programs.
+std::size_t mentions_of_ours(std::string_view text) {
+  std::size_t out = 0;
+  for (const std::string_view part : {kHookName, std::string_view("/baton\"")})
+    for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++out;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Place> places_of(Client client) {
@@ -619,6 +627,9 @@ std::vector<std::string> tampered(Client client, const std::vector<File>& files,
 
 tl::expected<std::string, std::string> undo(const Edit& edit, std::string_view now) {
   if (now == edit.after || now == edit.before) return edit.before;
+  // Somebody took it out already.
+  const std::size_t others = mentions_of_ours(edit.before);
+  if (mentions_of_ours(edit.after) > others && mentions_of_ours(now) <= others) return std::string(now);
   const auto cannot = [&](std::string_view why) {
     return tl::make_unexpected(std::string(edit.place.path) + " was changed after `baton adopt`, and " +
                                std::string(why));
@@ -626,9 +637,7 @@ tl::expected<std::string, std::string> undo(const Edit& edit, std::string_view n
   auto merged = without_change(edit.before, edit.after, now);
   if (!merged) return cannot("that is next to what Baton has in it: the two cannot be told apart");
   // Whatever was merged, it is one of the client's files, and nothing of ours is in it.
-  if (merged->find(kHookName) != std::string::npos || merged->find("\"mcp\", \"--name\"") != std::string::npos ||
-      merged->find("\"mcp\",\"--name\"") != std::string::npos)
-    return cannot("something of Baton would stay in it");
+  if (mentions_of_ours(*merged) > others) return cannot("something of Baton would stay in it");
   const bool is_json = edit.place.path.ends_with(".json") || edit.place.path.ends_with(".jsonc");
   if (is_json && (!Splice::of(edit.after) || !Splice::of(*merged))) return cannot("what is left would not be JSON");
   return std::move(*merged);

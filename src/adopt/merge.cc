@@ -91,8 +91,10 @@ std::optional<std::string> without_change(std::string_view before, std::string_v
   std::ptrdiff_t at = 0;
   const Change* last = nullptr;
   for (const Change& change : all) {
+    // Two that put something into the same place could stand in either order.
+    const bool both_insert = last != nullptr && last->hunk.from == last->hunk.to && change.hunk.from == change.hunk.to;
     if (last != nullptr && last->lines != change.lines &&
-        (change.hunk.from < last->hunk.to || change.hunk.from == last->hunk.from))
+        (change.hunk.from < last->hunk.to || (both_insert && change.hunk.from == last->hunk.from)))
       return std::nullopt;
     for (; at < change.hunk.from; ++at) out += base[static_cast<std::size_t>(at)];
     for (std::ptrdiff_t one = change.hunk.other_from; one < change.hunk.other_to; ++one)

@@ -69,6 +69,7 @@ Result<std::vector<Record>> Folder::all() {
   const auto names = disk_.list(path_);
   if (!names) return tl::make_unexpected(names.error());
   for (const std::string& name : *names) {
+    if (name.starts_with('.')) continue;
     auto record = find(name);
     if (!record) return tl::make_unexpected(record.error());
     if (*record) out.push_back(std::move(**record));
@@ -81,6 +82,7 @@ Result<std::vector<std::string>> Folder::recover() {
   const auto names = disk_.list(path_);
   if (!names) return tl::make_unexpected(names.error());
   for (const std::string& name : *names) {
+    if (name.starts_with('.')) continue;  // the lock
     const auto taken = take_back(name);
     if (!taken) return tl::make_unexpected(taken.error());
     if (*taken) out.push_back(name);
