@@ -110,6 +110,20 @@ def approved_then_called_again(place):
     denied(place.before("Deploy", {"where": "production"}), "checkpoint")
 
 
+def denied_and_told(place):
+    denied(place.before("Deploy", {"where": "production"}), "checkpoint")
+    approval = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"][0]
+    answer = place.node.request("POST", f"/v1/approvals/{approval['id']}/decide",
+                                {"decision": "deny", "digest": approval["digest"], "note": "not on a Friday"}, token=place.token)
+    need(answer.status == 200, answer)
+    # Whoever calls again is told, and nobody is asked a second time about the same.
+    for _ in range(2):
+        said = denied(place.before("Deploy", {"where": "production"}), "checkpoint_denied")
+        need("not on a Friday" in said, said)
+    need(place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"] == [], "no question")
+    passed(place.before("Deploy", {"where": "staging"}))
+
+
 def output_is_judged(place):
     passed(place.before("Checked", {}))
     done = place.after("Checked", {}, {"good": False})
@@ -273,7 +287,7 @@ def what_no_contract_allows(place):
 
 
 STORIES = {one.__name__: (one, {}) for one in (
-    allowed_denied_settled, approved_then_called_again, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
+    allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease,
     what_no_contract_allows)}
 

@@ -616,6 +616,9 @@ WayOut way_out(const Rules& rules, const State& state, const Proposal& proposal,
                const CallVerdict& verdict, const Hiding* hiding) {
   for (const Refusal& one : verdict.failures)
     if (kind_of(one.code()) == Kind::Silent) return {WayOut::Status::None, std::string(kNoHint), {}};
+  // The rules would let it be asked about; a person has answered.
+  for (const Refusal& one : verdict.failures)
+    if (one.code() == Code::checkpoint_denied) return {WayOut::Status::None, std::string(kNotHere), {}};
   Proposal alone = proposal;
   alone.calls = {proposal.calls[call]};
   WayOut out = Finder(rules, state, alone, hiding).find();

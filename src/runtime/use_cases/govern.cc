@@ -479,9 +479,14 @@ class Govern {
     proposal.commons = held_.workflow.get();
     if (auto done = count_approvals(rules, proposal); !done) return done;
     if (auto done = find_content(rules, proposal); !done) return done;
-    const session::StepVerdict verdict = session::decide(rules, state, proposal, &hiding_);
+    session::StepVerdict verdict = session::decide(rules, state, proposal, &hiding_);
     if (auto seen = was_seen(held_); !seen) return seen;
     if (verdict.calls.size() == 1 && !verdict.calls[0].joins.empty()) return join(proposal, verdict);
+    if (asking_.may_resume && verdict.calls[0].asked) {
+      const auto denied = denied_before(verdict.calls[0]);
+      if (!denied) return tl::make_unexpected(denied.error());
+      if (*denied) return tell_denied(proposal, verdict, **denied);
+    }
 
     std::vector<std::string> approvals;
     for (const session::Proposed& call : proposal.calls) approvals.push_back(approval_id_of(id_, call.id));
@@ -529,6 +534,46 @@ class Govern {
       return true;
     }
     return false;
+  }
+
+  // A person has said no to exactly this call in this session. Who proposes it again wants to know what became of it.
+  Result<std::optional<Approval>> denied_before(const session::CallVerdict& call) {
+    std::optional<Approval> out;
+    std::optional<Failure> problem;
+    const auto fits = [&](const Approval& approval) {
+      const Value* digest = approval.subject.find("arguments_sha256");
+      return approval.state == ApprovalState::Denied && approval.kind == "call" && digest != nullptr &&
+             digest->is_string() && digest->string() == call.digest &&
+             approval.tool == held_.session.rules->tool(call.tool).name;
+    };
+    auto found = act_.unit.find({.table = tables::kApprovals, .index = &tables::kApprovalsBySession, .equal = {id_}},
+                                store::Lock::None, [&](const store::Row& row) {
+                                  auto approval = read_approval(row);
+                                  if (!approval) problem = approval.error();
+                                  else if (fits(*approval)) out = std::move(*approval);
+                                  return approval.has_value() && !out;
+                                });
+    if (!found) return tl::make_unexpected(found.error());
+    if (problem) return tl::make_unexpected(*problem);
+    return out;
+  }
+
+  // Nobody is asked a second time, and nothing has happened: the first answer is told again.
+  Result<void> tell_denied(const session::Proposal& proposal, session::StepVerdict& verdict, const Approval& denied) {
+    session::CallVerdict& call = verdict.calls[0];
+    call.verdict = session::Verdict::Block;
+    call.asked.reset();
+    call.failures.push_back(
+        {report(Code::checkpoint_denied, {},
+                {{"suggestion", denied.note.empty() ? "do not propose it again as it is" : "he says: " + denied.note}}),
+         {}});
+    const session::Gate gate = held_.session.state.gate;
+    verdict.outcome = gate == session::Gate::RejectAll      ? session::Outcome::Reject
+                      : gate == session::Gate::StripPartial ? session::Outcome::Error
+                                                            : session::Outcome::Text;
+    act_.answer.body =
+        session::shown(*held_.session.rules, held_.session.state, proposal, verdict, session::Effects(), &hiding_);
+    return {};
   }
 
   // How many people may still be asked. Only looked at when somebody could be.
