@@ -330,9 +330,10 @@ class Carrying {
       if (!words)
         return not_carried(rule,
                            "what is not plain words, with at most one `*` at the end, cannot be said in a contract");
+      // First the one whose refusal says what is meant.
+      if (open_end) invariant("Bash", "\"$.uses['" + *words + "']\"", "exists: false");
       regex("Bash", "$.lines.commands",
             whole_text(beyond(*words, open_end ? std::optional(' ') : std::nullopt, Among::Lines), Among::Lines));
-      if (open_end) invariant("Bash", "\"$.uses['" + *words + "']\"", "exists: false");
       shell.reads_commands = true;
       return carried(rule,
                      "the contract of Bash blocks it, wherever it stands in a command line; one that cannot be "
