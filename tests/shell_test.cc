@@ -69,6 +69,10 @@ void hold(Node one) {
       for (const Value& use : want.elements()) EXPECT_NE(got.find("uses")->find(use.string()), nullptr) << use.string();
     } else if (name == "lacks") {
       for (const Value& use : want.elements()) EXPECT_EQ(got.find("uses")->find(use.string()), nullptr) << use.string();
+    } else if (name == "may") {  // these, and no others
+      for (const auto& [kind, may] : got.find("may")->members())
+        EXPECT_EQ(may.boolean(), std::ranges::find(want.elements(), kind, &Value::string) != want.elements().end())
+            << kind;
     } else if (name == "lines") {
       for (const auto& [line, text] : want.members())
         EXPECT_EQ(shown(got.find("lines")->find(line)), json::write(text)) << line;
@@ -81,9 +85,9 @@ void hold(Node one) {
   }
   EXPECT_EQ(got.find("opaque")->boolean(), wants_opaque) << shown(got.find("opaque_because"));
   // The members that contracts rely on are always there, and what is written is JSON that the engine takes.
-  for (const char* name :
-       {"command", "opaque", "opaque_because", "programs", "program_count", "commands", "command_count",
-        "substitutions", "uses", "paths", "paths_known", "writes", "writes_known", "writes_outside_cwd", "lines"})
+  for (const char* name : {"command", "opaque", "opaque_because", "programs", "program_count", "commands",
+                           "command_count", "substitutions", "uses", "may", "paths", "paths_known", "writes",
+                           "writes_known", "writes_outside_cwd", "lines"})
     EXPECT_NE(got.find(name), nullptr) << name;
   const std::string text = json::write(got);
   const auto again = json::parse(text);

@@ -97,6 +97,45 @@ void add_uses(const Command& command, std::set<std::string>& out) {
   for (const std::string& flag : flags) out.insert(name + " " + flag);
 }
 
+// Kinds of things that people want to be asked about, by what is in `uses`: a program, or a program and its subcommand or option.
+struct MayDo {
+  std::string_view kind, by;  // with a semicolon between
+};
+constexpr MayDo kMayDo[] = {
+    {"delete", "rm;rmdir;unlink;shred;truncate;git clean;git rm;find -delete"},
+    {"escalate", "sudo;doas;su;pkexec;runuser;setpriv"},
+    {"install",
+     "apt install;apt-get install;dnf install;yum install;apk add;pacman -S;brew install;snap install;dpkg -i;npm "
+     "install;npm "
+     "i;npm ci;npm add;pnpm install;pnpm i;pnpm add;yarn install;yarn add;bun install;bun add;pip install;pip3 "
+     "install;pipx "
+     "install;uv pip;uv add;uv sync;poetry install;poetry add;conda install;mamba install;cargo install;cargo add;go "
+     "install;go get;gem install;bundle install;composer install;composer require;npx;uvx;bunx"},
+    {"network",
+     "curl;wget;ssh;scp;sftp;rsync;ftp;nc;ncat;netcat;telnet;socat;gh;glab;aws;gcloud;az;kubectl;git clone;git "
+     "fetch;git "
+     "pull;git push;git ls-remote;docker pull;docker push;podman pull;podman push;npx;uvx;bunx"},
+    {"publish",
+     "git push;git send-email;npm publish;pnpm publish;yarn publish;bun publish;cargo publish;gem push;twine "
+     "upload;poetry publish;uv publish;docker push;podman push;helm push;gh pr;gh release;gh api;glab mr;glab "
+     "release;terraform apply;tofu apply;kubectl apply;kubectl delete;helm install;helm "
+     "upgrade;vercel;netlify;wrangler;fly"},
+};
+
+// Each kind, always: true when the line uses one of its programs, or may, because not all of it was read.
+Value may_of(const std::set<std::string>& uses, bool is_opaque) {
+  Value out = Value::object();
+  for (const auto& [kind, by] : kMayDo) {
+    const bool may = is_opaque || std::ranges::any_of(split(by, ';'), [&](std::string_view name) {
+                       if (uses.contains(std::string(name))) return true;
+                       const std::size_t blank = name.find(' ');
+                       return blank != name.npos && uses.contains(std::string(name.substr(0, blank)) + " ?");
+                     });
+    out.set(kind, may);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string as_line(std::string_view item) {
@@ -155,6 +194,7 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
   Value used = Value::object();
   for (const std::string& use : uses) used.members().emplace_back(use, true);
   out.set("uses", std::move(used));
+  out.set("may", may_of(uses, !because.empty()));
 
   out.set("paths", list_of(effects.paths));
   out.set("paths_known", effects.paths_known);
