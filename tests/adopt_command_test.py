@@ -161,7 +161,7 @@ def whole_way(place):
     dry = place.adopt("--dry-run")
     without_secrets(place, dry, "the dry run")
     need(place.everything() == place.before, "a dry run changes nothing")
-    need(place.types() == [], "a dry run is no entry")
+    need(place.types() == [] and not os.path.exists(os.path.join(place.store, "adopted")), "a dry run leaves nothing")
 
     said = place.adopt()
     without_secrets(place, said, "what is said")
@@ -244,6 +244,22 @@ def edited_since(place):
     need(state.read_bytes() == b'{\n  "numStartups": 2,\n  "mcpServers": {\n    "a": {\n      "command": "a"\n    }\n  }\n}\n', state.read_text())
     need(settings.read_bytes() == b'{\n  "permissions": {\n    "deny": ["Bash(rm:*)", "WebSearch"]\n  }\n}\n', settings.read_text())
 
+    # A client that writes its file anew, as it does.
+    servers = {"a": {"type": "stdio", "command": "a", "args": [], "env": {}}, "b": {"command": "b", "args": ["-x", "y"], "env": {"K": "v"}},
+               "c": {"type": "http", "url": "https://c.example/mcp"}}
+    data = {"numStartups": 1, "mcpServers": servers, "projects": {str(place.project): {"mcpServers": {"d": {"command": "d", "args": []}}, "allowedTools": []}}}
+    state.write_text(json.dumps(data, indent=2))
+    place.adopt()
+    now = json.loads(state.read_text())
+    need(now["mcpServers"]["a"]["args"][0] == "mcp" and now["projects"][str(place.project)]["mcpServers"]["d"]["args"][0] == "mcp", now)
+    now["numStartups"] = data["numStartups"] = 7
+    now["projects"][str(place.project)]["allowedTools"].append("Read")
+    data["projects"][str(place.project)]["allowedTools"].append("Read")
+    now["tips"] = data["tips"] = {"x": 1}
+    state.write_text(json.dumps(now, indent=2))
+    place.adopt("--undo")
+    need(state.read_text() == json.dumps(data, indent=2), state.read_text())
+
     # The same lines: refused, nothing changed; --force puts the original back and keeps the other.
     original = settings.read_bytes()
     place.adopt()
@@ -315,10 +331,12 @@ def seen_by_the_node_alone(place):
     need("adoption.whole" not in place.types(), "it is not")
     place.run("status", status=1)
     need(place.types().count("adoption.broken") == 1, "once")
-    if os.geteuid() != 0:
-        place.path(".cursor/mcp.json").chmod(0)
-        need("cannot be told" in place.run("status", status=1), "what cannot be read is said")
-        place.path(".cursor/mcp.json").chmod(0o644)
+    servers = place.path(".cursor/mcp.json")
+    servers.rename(servers.parent / "aside")
+    servers.mkdir()  # what root cannot read either
+    need("cannot be told: " in place.run("status", status=1), "what cannot be read is said")
+    servers.rmdir()
+    (servers.parent / "aside").rename(servers)
     place.adopt()
     place.run("status")
     need(place.types()[-1] in ("adoption.whole", "adoption.wired"), place.types())

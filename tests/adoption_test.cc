@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every operation that changes something counts. `Fails`: that one fails, those after it work. `Dies`: from that one on nothing happens any more.
+// Every operation counts. `Fails`: that one fails, those after it work. `Dies`: from that one on nothing happens any more.
 enum class How { Never, Fails, Dies };
 class FaultyDisk final : public Disk {
  public:
@@ -27,10 +27,13 @@ class FaultyDisk final : public Disk {
   bool happened() const { return how_ != How::Never && operations_ > at_; }
 
   Result<Seen> read(const std::string& path) override {
-    if (dead()) return no("reading");
+    if (!may()) return no("reading");
     return disk_.read(path);
   }
-  Result<std::string> real_path(const std::string& path) override { return disk_.real_path(path); }
+  Result<std::string> real_path(const std::string& path) override {
+    if (!may()) return no("reading");
+    return disk_.real_path(path);
+  }
   Result<void> put(const std::string& path, const std::string& text, unsigned mode) override {
     if (!may()) {
       // What is broken off in the midst of writing leaves a part of the file.
@@ -52,14 +55,13 @@ class FaultyDisk final : public Disk {
     return may() ? disk_.remove_folder(path) : no("removing a folder");
   }
   Result<std::vector<std::string>> list(const std::string& path) override {
-    if (dead()) return no("listing");
+    if (!may()) return no("listing");
     return disk_.list(path);
   }
   bool can_execute(const std::string& path) override { return disk_.can_execute(path); }
 
  private:
   static tl::unexpected<Failure> no(std::string doing) { return failure(std::move(doing), "the disk is broken"); }
-  bool dead() const { return how_ == How::Dies && operations_ > at_; }
   bool may() {
     const int number = operations_++;
     return how_ == How::Never || (how_ == How::Fails ? number != at_ : number < at_);

@@ -102,7 +102,15 @@ std::string Splice::laid_out(const json::Value& value, std::string_view indent) 
 
 void Splice::replace(json::Node node, const json::Value& value) {
   const std::size_t at = node.offset(), end = end_of(at);
-  const bool one_line = text_.substr(at, end - at).find('\n') == std::string::npos;
+  const std::string_view old = std::string_view(text_).substr(at, end - at);
+  bool one_line = old.find('\n') == std::string_view::npos;
+  // An empty list says nothing about the layout: the line it stands in does. Clients that write their settings themselves give every member a line, and
+  // what is laid out like that stays as it is when they do.
+  if (one_line && value.is_array() && is_blank_text(old.substr(1, old.size() - 2))) {
+    const std::size_t line = at == 0 ? 0 : text_.rfind('\n', at - 1) + 1;
+    one_line =
+        line == 0 || std::string_view(text_).substr(line, at - line).find_first_of("{[,") != std::string_view::npos;
+  }
   const bool small = !value.is_object() && (!value.is_array() || one_line);
   edits_.push_back({at, end - at, small ? json::write(value) : laid_out(value, indent_of(text_, at))});
 }

@@ -323,9 +323,27 @@ void print_next(World& world, const std::vector<Adopted>& all) {
 
 // --- doing ------------------------------------------------------------------------------------------------------------------------------
 
-void tell_recovered(World& world, const std::vector<std::string>& ids) {
-  for (const std::string& id : ids)
+// Alone, and with what was broken off taken back. A dry run does neither: it only has to see what is there. Nothing: no lock is needed.
+Result<std::optional<adoption::Lock>> begin(World& world, const Arguments& arguments, const Ground& ground,
+                                            adoption::Adopter& adopter, std::vector<std::string>& recovered) {
+  if (arguments.dry_run) {
+    adoption::RealDisk disk;
+    const auto names = disk.list(ground.store + "/adopted");
+    if (!names) return tl::make_unexpected(names.error());
+    for (const std::string& name : *names)
+      if (!name.starts_with('.') && adopter.folder().is_broken_off(name))
+        return failure("looking at " + printable(name, 60),
+                       "a change was broken off; `baton adopt` or `baton adopt --undo` takes it back first");
+    return std::optional<adoption::Lock>();
+  }
+  auto lock = adoption::Lock::take(ground.store, adoption::Lock::For::Changing);
+  if (!lock) return tl::make_unexpected(lock.error());
+  auto taken = adopter.folder().recover();
+  if (!taken) return tl::make_unexpected(taken.error());
+  recovered = std::move(*taken);
+  for (const std::string& id : recovered)
     world.print_error("baton: a change of " + printable(id, 60) + " had been broken off, and was taken back\n");
+  return std::optional<adoption::Lock>(std::move(*lock));
 }
 
 // Nothing, and a message, when it cannot be told.
@@ -346,11 +364,9 @@ int adopt_all(World& world, const Arguments& arguments, const Ground& ground) {
   adoption::Adopter adopter(disk, ground.store);
   std::vector<Adopted> all;
   {
-    auto lock = adoption::Lock::take(ground.store, adoption::Lock::For::Changing);
+    std::vector<std::string> recovered;
+    const auto lock = begin(world, arguments, ground, adopter, recovered);
     if (!lock) return could_not(world, lock.error());
-    const auto recovered = adopter.folder().recover();
-    if (!recovered) return could_not(world, recovered.error());
-    tell_recovered(world, *recovered);
     const auto clients = chosen_clients(world, arguments, ground, adopter);
     if (!clients) return kCouldNot;
     if (clients->empty()) {
@@ -409,11 +425,9 @@ int undo_all(World& world, const Arguments& arguments, const Ground& ground) {
   adoption::Adopter adopter(disk, ground.store);
   std::vector<adoption::UndoPlan> plans;
   {
-    auto lock = adoption::Lock::take(ground.store, adoption::Lock::For::Changing);
+    std::vector<std::string> recovered;
+    const auto lock = begin(world, arguments, ground, adopter, recovered);
     if (!lock) return could_not(world, lock.error());
-    const auto recovered = adopter.folder().recover();
-    if (!recovered) return could_not(world, recovered.error());
-    tell_recovered(world, *recovered);
     const auto records = adopter.folder().all();
     if (!records) return could_not(world, records.error());
     std::vector<std::string> conflicts;
@@ -429,7 +443,7 @@ int undo_all(World& world, const Arguments& arguments, const Ground& ground) {
       if (arguments.node.json())
         world.print("{\"dry_run\":" + std::string(arguments.dry_run ? "true" : "false") + ",\"undone\":[]}\n");
       else world.print("nothing is adopted in " + printable(ground.project, 400) + "\n");
-      return recovered->empty() ? kNo : kYes;
+      return recovered.empty() ? kNo : kYes;
     }
     if (!conflicts.empty()) {
       for (const std::string& conflict : conflicts) could_not(world, printable(conflict, 600));
