@@ -286,10 +286,24 @@ def what_no_contract_allows(place):
     need(begun["verdict"] == "block" and begun["failures"][0]["code"] == "protected_path", begun)
 
 
+def a_pack_to_start_from(place):
+    """What `baton contract new --for` writes lets the agent work, and asks before a command line publishes something."""
+    for client in ("claude", "codex", "gemini", "copilot", "opencode", "cursor"):
+        pack = Path(place.folder) / client
+        need("Bash.yaml" in place.run("contract", "new", str(pack), "--for", client), client)
+        place.run("contract", "activate", str(pack), "--role", client, "--node", "unix:" + place.node.socket_path)
+
+    def line(text):
+        return place.hook("claude", "PreToolUse", {"tool_name": "Bash", "tool_input": {"command": text}, "tool_use_id": text}, "--role", "claude")
+
+    passed(line("ls -l && make test"))
+    denied(line("cd src && git push origin main"), "checkpoint")
+
+
 STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease,
-    what_no_contract_allows)}
+    what_no_contract_allows, a_pack_to_start_from)}
 
 
 if __name__ == "__main__":

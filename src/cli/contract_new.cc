@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "adopt/rules.h"
 #include "base/descriptor.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -14,6 +15,7 @@
 #include "cli/proxies.h"
 #include "cli/render.h"
 #include "contract/starter.h"
+#include "hooks/event.h"
 #include "json/parse.h"
 
 namespace baton::cli {
@@ -22,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string folder, agent, from_tools, upstream;
+  std::string folder, agent, from_tools, upstream, client;
   std::vector<std::string> command, environment;
   bool from_mcp = false, force = false;
 };
@@ -55,8 +57,49 @@ Result<std::string> tools_of_server(World& world, const Arguments& arguments) {
   return world.proxies.read_tools(world, std::move(server));
 }
 
+constexpr std::string_view kSessionForAgent =
+    R"(# A pack to start from for {agent}: every tool that it has by itself may be called, and a person is asked before a command line
+# publishes something or becomes somebody else. Yours to change; docs/formats/contracts.md has every field.
+schema_version: "1.0"
+agent: {agent}
+risk_defaults: {read: allow, write: allow, destructive: block, admin: block, financial: block}
+session_limits: {max_tool_calls: 500, max_steps: 500}
+claims: warn  # what a handoff says was run and read is compared with the calls; `require` refuses what they do not show
+)";
+// `may` is what Baton says of a command line: docs/reference/hooks.md.
+constexpr std::string_view kAskAboutCommands = R"(checkpoint:
+  when: [{path: $.may.publish, equals: true}, {path: $.may.escalate, equals: true}]
+  timeout_seconds: 1800
+  on_timeout: deny
+  context: [{path: $.command, label: Command}]
+)";
+
+// A contract for each tool that a coding agent has by itself: what `baton adopt` writes where its user has no rules, and what is worth asking
+// about.
+std::optional<contract::Starter> starter_for(World& world, const Arguments& arguments) {
+  const auto client = hooks::client_named(arguments.client);
+  if (!client)
+    return could_not(world, "no such coding agent: `" + printable(arguments.client, 60) +
+                                "`; there are claude, codex, gemini, copilot, opencode and cursor"),
+           std::nullopt;
+  contract::Starter out;
+  for (auto& [name, text] : adopt::pack_of(*client, {}, "", "").files) {
+    if (name == "session.yaml") {
+      constexpr std::string_view kPlace = "{agent}";
+      text = kSessionForAgent;
+      for (std::size_t at = text.find(kPlace); at != text.npos; at = text.find(kPlace))
+        text.replace(at, kPlace.size(), arguments.client);
+    } else if (name == "Bash.yaml") {
+      text += kAskAboutCommands;
+    }
+    out.files.push_back({name, std::move(text)});
+  }
+  return out;
+}
+
 // Nothing (and a message) when the definitions cannot be read.
 std::optional<contract::Starter> starter_of(World& world, const Arguments& arguments) {
+  if (!arguments.client.empty()) return starter_for(world, arguments);
   if (arguments.from_tools.empty() && !arguments.from_mcp) return contract::starter_pack(agent_name(arguments));
   const std::string source = arguments.from_mcp ? "the server's list" : source_name(arguments.from_tools);
   const auto text = arguments.from_mcp ? tools_of_server(world, arguments)
@@ -77,6 +120,8 @@ std::optional<contract::Starter> starter_of(World& world, const Arguments& argum
 }
 
 int make_new(World& world, const Arguments& arguments) {
+  if (!arguments.client.empty() && (arguments.from_mcp || !arguments.from_tools.empty() || !arguments.agent.empty()))
+    return could_not(world, "--for goes with none of --agent, --from-tools and --from-mcp");
   if (arguments.from_mcp ? arguments.command.empty() == arguments.upstream.empty() : !arguments.command.empty())
     return could_not(world, "--from-mcp takes a server: -- COMMAND ARGS..., or --upstream URL");
   const auto starter = starter_of(world, arguments);
@@ -111,6 +156,8 @@ void add_contract_new(Command& contract, Action& chosen) {
   Command* command = contract.add_subcommand("new", "Write a pack to start from");
   command->add_option("FOLDER", arguments->folder, "Where to; it is made when it is not there")->required();
   command->add_option("--agent", arguments->agent, "The agent's name (default: that of the folder)");
+  command->add_option("--for", arguments->client,
+                      "A contract for each tool of a coding agent: claude, codex, gemini, copilot, opencode or cursor");
   command->add_option(
       "--from-tools", arguments->from_tools,
       "A contract for each of these tools: an MCP tools/list result, or OpenAI's or Anthropic's definitions");
@@ -126,6 +173,7 @@ void add_contract_new(Command& contract, Action& chosen) {
   command->add_flag("--force", arguments->force, "Write over files that are there");
   examples(*command,
            "  baton contract new my-pack\n"
+           "  baton contract new my-pack --for claude          a pack that Claude Code can work under\n"
            "  baton contract new my-pack --agent refunds --from-tools tools.json\n"
            "  baton contract new my-pack --from-mcp -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
            "  grep REVIEW my-pack/*.yaml                       what was guessed");

@@ -163,7 +163,7 @@ void print_made(World& world, const Arguments& arguments, const Made& made) {
            ": all are defaults; exit signals are not acted on before `exit_protocol: true` stands there\n";
   out +=
       "\nnext\n"
-      "  baton contract new my-pack                                   what an agent may do; change it, then\n"
+      "  baton contract new my-pack --for claude                      what an agent may do; change it, then\n"
       "  baton contract activate my-pack                              hold agents to it\n"
       "  baton work create 'Something to be done' --phase IMPLEMENTATION\n"
       "  baton run -- COMMAND ARGS...                                 an agent takes it, inside that contract\n"

@@ -138,7 +138,7 @@ int run(World& world, const Arguments& arguments) {
   } else if (options->governed && packs->root()["packs"].size() == 0) {
     could_not(world,
               "no pack is active, so there is nothing to hold the agent to: `baton contract activate PACK` makes one "
-              "active, `baton contract new PACK` writes one to start from; --ungoverned runs it without");
+              "active, `baton contract new PACK --for claude` writes one to start from; --ungoverned runs it without");
     return kNo;
   }
   const Client::Address address = client->address();
