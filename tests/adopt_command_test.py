@@ -344,6 +344,46 @@ def seen_by_the_node_alone(place):
     need(not place.path(".cursor/hooks.json").exists(), "as it was")
 
 
+SERVER = """import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    said = {"jsonrpc": "2.0", "id": asked["id"]}
+    if asked["method"] == "initialize":
+        said["result"] = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif asked["method"] == "tools/list" and os.environ.get("KEY") == "SECRET-s1":
+        said["result"] = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("list_notes", "delete_note", "Read")]}
+    else:
+        said["error"] = {"code": -32601, "message": "no"}
+    print(json.dumps(said), flush=True)
+"""
+
+
+def servers_are_asked(place):
+    """With --ask-servers the tools of servers have contracts, and keep them when nobody asks again."""
+    place.case = {"client": "claude", "secrets": ["SECRET-s1"]}
+    place.write("server.py", SERVER.encode())
+    servers = {"notes": {"command": sys.executable, "args": ["server.py"], "env": {"KEY": "SECRET-s1"}}, "gone": {"command": "/nowhere/server"}}
+    place.write(".mcp.json", json.dumps({"mcpServers": servers}).encode())
+    place.write(".claude/settings.json", json.dumps({"permissions": {"deny": ["mcp__notes__delete_note"]}}).encode())
+    before = place.everything()
+    done = place.adopt("--ask-servers", status=None)
+    need(done.returncode == 0 and "the MCP server gone was not understood" in done.stderr, done)
+    without_secrets(place, done.stdout + done.stderr, "what is said")
+    told = json.loads(place.adopt("--format", "json"))["adopted"][0]
+    need(not told["changed"] and told["pack"]["active"], told)
+    command = commands_in(json.loads(place.path(".claude/settings.json").read_text())["hooks"]["PreToolUse"], [])[0]
+    need(place.hook(command, "claude", "mcp__notes__list_notes", {}).returncode == 0, "it is allowed")
+    need(denied(place.hook(command, "claude", "mcp__notes__delete_note", {})), "it is denied")
+    need(denied(place.hook(command, "claude", "mcp__notes__Read", {"file_path": "a"})), "a server's tool is none of the client's own")
+    need(denied(place.hook(command, "claude", "mcp__gone__x", {})), "nobody knows it")
+    for path in Path(told["pack"]["folder"]).iterdir():
+        without_secrets(place, path.read_text(), path.name)
+    place.adopt("--undo")
+    need(place.everything() == before, "as it was")
+
+
 def killed(place):
     """Killed again and again while it works: whatever it had done is taken back by the next one."""
     place.case = {"client": "claude", "secrets": []}
@@ -363,7 +403,7 @@ def killed(place):
 
 
 STORIES = {name: (story, {}) for name, story in (("edited_since", edited_since), ("refused", refused), ("without_an_operator", without_an_operator),
-                                                 ("seen_by_the_node_alone", seen_by_the_node_alone), ("killed", killed))}
+                                                 ("seen_by_the_node_alone", seen_by_the_node_alone), ("servers_are_asked", servers_are_asked), ("killed", killed))}
 for path in sorted(CASES.glob("*.json")):
     STORIES[path.stem] = (whole_way, {"case": json.loads(path.read_text())})
 

@@ -154,7 +154,7 @@ class Work {
       else if (known->holds & kToml) toml(file), add(rules, rules_in_codex_config(file.text, where_));
       else if (file.exists || (known->holds & kHooks)) settings(file, known->holds, rules);
     }
-    out_.pack = pack_of(client_, rules, options_.project, options_.home);
+    out_.pack = pack_of(client_, rules, options_.project, options_.home, options_.tools);
     return std::move(out_);
   }
 
@@ -386,6 +386,26 @@ class Work {
     out.insert(out.end(), back->begin(), back->end());
     return out;
   }
+  // How the server is started without the proxy.
+  void note_server(const std::string& name, const std::string& command, const std::vector<std::string>& arguments,
+                   Line line, Node environment) {
+    Server server;
+    server.name = name;
+    std::vector<std::string> words = {command};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    if (line != Line::Another) {
+      auto back = back_of(arguments);
+      if (!back) return;
+      if (back->front() == "--upstream") server.url = (*back)[1];
+      words.assign(back->begin() + 1, back->end());
+    }
+    if (server.url.empty()) server.argv = std::move(words);
+    for (const json::Member variable : environment.members())
+      if (variable.value.is_string() && variable.value.string().find("${") == std::string_view::npos)
+        server.environment.push_back(std::string(variable.name()) + "=" + std::string(variable.value.string()));
+    out_.reached.push_back(std::move(server));
+  }
+
   void not_mended(std::string_view name) {
     unhooked("the MCP server `" + std::string(name) + "` calls `baton mcp` in a way that does not say for what");
   }
@@ -418,6 +438,7 @@ class Work {
     if (!arguments) return left("the MCP server `" + name + "` has an argument that is not a text");
     const std::vector<std::string> environment = names_of(one["env"]);
     const Line line = line_of(name, command.string(), *arguments);
+    note_server(name, std::string(command.string()), *arguments, line, one["env"]);
     if (line == Line::Good) return behind(name);
     std::vector<std::string> words;
     if (line == Line::Changed) {
@@ -455,6 +476,12 @@ class Work {
       out.insert(out.end(), {"--upstream-header", std::string(header.name()) + "=@" + file});
       files.push_back({std::move(file), std::string(header.value.string())});
     }
+    Server server;
+    server.name = name;
+    server.url = url;
+    for (const json::Member header : headers.members())
+      server.headers.emplace_back(header.name(), header.value.string());
+    out_.reached.push_back(std::move(server));
     for (SecretFile& file : files) out_.secrets.push_back(std::move(file));
     const auto place = out.begin() + static_cast<std::ptrdiff_t>(front_of(name).size());
     out.insert(place, {"--upstream", std::string(url)});
@@ -507,6 +534,7 @@ class Work {
       const std::vector<std::string> arguments(words->begin() + 1, words->end());
       const std::vector<std::string> environment = names_of(one["environment"]);
       const Line line = line_of(name, program, arguments);
+      note_server(name, program, arguments, line, one["environment"]);
       if (line == Line::Good) return behind(name);
       std::vector<std::string> fresh = started(name, environment);
       if (line == Line::Changed) {
@@ -542,6 +570,7 @@ class Work {
       std::vector<std::string> line;
       if (one.command.is_there()) {
         const Line seen = line_of(one.name, one.command_text, one.arguments);
+        note_server(one.name, one.command_text, one.arguments, seen, {});
         if (seen == Line::Good) {
           behind(one.name);
           continue;
@@ -657,12 +686,13 @@ std::vector<std::string> left_to_do(Client client, const std::string& project) {
           "trust them. Until then nothing is held to the contract"};
     case Client::Gemini:
       return {
-          "Gemini CLI reads the settings of a project only in a folder that is trusted, where folder trust is on "
-          "(/permissions)"};
+          "Gemini CLI reads .gemini of a project only when the folder is trusted: start `gemini` there once and say "
+          "yes. "
+          "Until then nothing is held to the contract"};
     case Client::Copilot:
       return {
           "Copilot CLI reads .github/hooks only when the folder is in `trusted_folders`: start `copilot` there once "
-          "and say yes"};
+          "and say yes. Until then nothing is held to the contract"};
     case Client::OpenCode: return {"OpenCode loads plugins when it starts: one that runs has to be started again"};
     case Client::Cursor:
       return {"Cursor reads hooks when a workspace is opened; before version 2.4 it has none for all tools"};

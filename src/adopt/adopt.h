@@ -46,12 +46,21 @@ struct Options {
       {};  // the folder where files for headers of servers may lie; empty: such servers are left alone
   // Servers that `adopt` put behind the proxy before: how they are called there is Baton's, whoever changed it. `FILE NAME`, as in Adoption::servers.
   std::vector<std::string> wired = {};
+  std::vector<ServerTool> tools = {};  // of servers, as far as somebody has asked them
 };
 
 struct Edit {
   Place place;
   bool existed = false;
   std::string before, after;
+};
+
+// An MCP server as the client would start or reach it, for whoever wants to ask it something. It may hold secrets.
+struct Server {
+  std::string name;
+  std::vector<std::string> argv, environment;  // NAME=VALUE; without those that the client would fill in
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;
 };
 
 // A value that a command line refers to and does not hold.
@@ -66,6 +75,7 @@ struct Adoption {
   std::vector<std::string> unhooked;    // those of them that are about hooks: the client is not held to anything
   std::vector<std::string> unreadable;  // those that are about a whole file: what is in it is not known
   std::vector<std::string> servers;     // MCP servers that are behind the proxy after it: `FILE NAME`
+  std::vector<Server> reached;          // the same, as they are without the proxy
   std::vector<SecretFile> secrets;      // to be written first, for nobody else to read
   Pack pack;
 };

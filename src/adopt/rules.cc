@@ -161,8 +161,10 @@ struct Contract {
 
 class Carrying {
  public:
-  Carrying(Client client, std::string_view project, std::string_view home)
-      : client_(client), project_(project), home_(home) {
+  Carrying(Client client, std::string_view project, std::string_view home, const std::vector<ServerTool>& tools)
+      : client_(client), project_(project), home_(home), tools_(tools) {
+    for (const ServerTool& tool : tools)
+      if (is_tool_name(tool.name)) contracts_[tool.name].side_effect = tool.reads ? "read" : "write";
     for (const Tool& tool : kTools)
       if (tool.client == client) contracts_[std::string(tool.name)].side_effect = tool.side_effect;
   }
@@ -208,6 +210,11 @@ class Carrying {
     out_.not_carried.push_back(line(rule, std::string(why) + "; Baton refuses it until a contract admits it"));
   }
 
+  bool is_own(std::string_view tool) const {
+    return std::any_of(std::begin(kTools), std::end(kTools),
+                       [&](const Tool& one) { return one.client == client_ && one.name == tool; });
+  }
+
   // As contracts call it.
   std::string own_name(const std::string& name) const {
     return hooks::shape_of(client_, name).shape == hooks::Shape::Shell ? "Bash" : name;
@@ -232,12 +239,16 @@ class Carrying {
     if (name == "*") return every_tool(rule);
     if (client_ == Client::Cursor && name == "Mcp") {
       const std::size_t colon = part.find(':');
-      if (colon == std::string::npos || part.substr(colon + 1) == "*") return whole_server(rule);
+      if (colon == std::string::npos || part.substr(colon + 1) == "*") return whole_server(rule, part.substr(0, colon));
       return whole(rule, part.substr(colon + 1), true);
     }
     if (name.starts_with("mcp_")) {
       const auto server = hooks::canonical_name(client_, name);
-      if (!server || !server->is_mcp || server->tool.ends_with("/*")) return whole_server(rule);
+      if (!server || !server->is_mcp || server->tool.ends_with("/*")) {
+        std::string which = name.substr(name.starts_with("mcp__") ? 5 : 4);
+        if (which.ends_with("__*")) which.resize(which.size() - 3);
+        return whole_server(rule, which);
+      }
       return whole(rule, server->tool.substr(server->server.size() + 1), true);
     }
     name = own_name(name);
@@ -249,12 +260,23 @@ class Carrying {
     not_carried(rule, "what stands in its brackets is not known to Baton for this tool");
   }
 
-  void whole_server(const Rule& rule) {
+  void whole_server(const Rule& rule, const std::string& server) {
+    std::size_t known = 0;
+    for (const ServerTool& tool : tools_) {
+      if (tool.server != server || !is_tool_name(tool.name) || is_own(tool.name)) continue;
+      ++known;
+      if (rule.effect == Effect::Deny) contracts_[tool.name].denied = true;
+      if (rule.effect == Effect::Ask) contracts_[tool.name].asked = true;
+    }
+    if (known != 0)
+      return carried(rule, std::string("the contracts of its tools, as the server listed them, ") +
+                               (rule.effect == Effect::Deny  ? "block them"
+                                : rule.effect == Effect::Ask ? "have checkpoints"
+                                                             : "allow them"));
     if (rule.effect == Effect::Deny)
       return carried(rule, "a tool without a contract is refused, and none is written for this server");
     refused_for_now(rule,
-                    "which tools the server has is not known to its client's settings; `baton contract new --from-mcp` "
-                    "makes contracts of them");
+                    "which tools the server has is not in its client's settings; `baton adopt --ask-servers` asks it");
   }
 
   // Those that no rule names.
@@ -270,8 +292,7 @@ class Carrying {
 
   void whole(const Rule& rule, const std::string& tool, bool of_server) {
     if (!is_tool_name(tool)) return not_carried(rule, "it names no tool");
-    const auto is_own = [&](const Tool& one) { return one.client == client_ && one.name == tool; };
-    if (of_server && std::any_of(std::begin(kTools), std::end(kTools), is_own))
+    if (of_server && is_own(tool))
       return rule.effect == Effect::Deny
                  ? carried(rule,
                            "a contract for the client's own " + tool + " is none for a server's, and none is written")
@@ -472,6 +493,7 @@ class Carrying {
 
   Client client_;
   std::string project_, home_;
+  const std::vector<ServerTool>& tools_;
   std::map<std::string, Contract> contracts_;
   std::set<std::string> partly_allowed_, only_, named_;  // tools, as contracts call them
   Pack out_;
@@ -606,8 +628,9 @@ std::vector<Rule> rules_in_codex_rules(std::string_view text, std::string_view w
   return out;
 }
 
-Pack pack_of(Client client, const std::vector<Rule>& rules, std::string_view project, std::string_view home) {
-  return Carrying(client, project, home).run(rules);
+Pack pack_of(Client client, const std::vector<Rule>& rules, std::string_view project, std::string_view home,
+             const std::vector<ServerTool>& tools) {
+  return Carrying(client, project, home, tools).run(rules);
 }
 
 }  // namespace baton::adopt

@@ -39,6 +39,13 @@ struct Pack {
   std::vector<std::string> not_carried;                    // a line for each: why not
 };
 
-Pack pack_of(hooks::Client client, const std::vector<Rule>& rules, std::string_view project, std::string_view home);
+// A tool of an MCP server that somebody has asked for its list.
+struct ServerTool {
+  std::string server, name;
+  bool reads = false;  // it changes nothing
+};
+
+Pack pack_of(hooks::Client client, const std::vector<Rule>& rules, std::string_view project, std::string_view home,
+             const std::vector<ServerTool>& tools = {});
 
 }  // namespace baton::adopt

@@ -128,6 +128,17 @@ Result<bool> Adopter::is_used(const Wanted& wanted) {
   return adopt::is_used(*files);
 }
 
+Result<std::vector<adopt::Server>> Adopter::servers(const Wanted& wanted) {
+  std::vector<std::string> paths;
+  for (const adopt::Place& place : adopt::places_of(wanted.client))
+    paths.push_back(path_of(place, wanted.options, wanted.environment));
+  const auto files = read_files(wanted.client, paths);
+  if (!files) return tl::make_unexpected(files.error());
+  adopt::Options options = wanted.options;
+  options.secrets = "/";  // what would be written is not
+  return adopt::adopt(wanted.client, *files, options).reached;
+}
+
 Result<Plan> Adopter::plan(const Wanted& wanted) {
   Plan plan;
   const std::string id = id_of(wanted.client, wanted.options.project);
@@ -139,6 +150,7 @@ Result<Plan> Adopter::plan(const Wanted& wanted) {
   next.id = id;
   next.client = wanted.client;
   next.options = wanted.options;
+  if (*previous && !wanted.servers_asked) next.options.tools = (*previous)->options.tools;
   next.options.secrets = folder_.of(id) + "/headers";
   if (!wanted.pack.empty()) next.pack = wanted.pack;
   if (next.pack.empty())

@@ -20,8 +20,9 @@ namespace baton::adoption {
 // Of whom and where. `environment` names the folders that clients keep their settings in (CODEX_HOME and the like); it is asked while planning only.
 struct Wanted {
   hooks::Client client;
-  adopt::Options options;  // without `wired` and `secrets`
-  std::string pack;        // a folder; empty: the one it has, else in the store's
+  adopt::Options options;      // without `wired` and `secrets`
+  bool servers_asked = false;  // `options.tools` is what they say now; else what was kept counts
+  std::string pack;            // a folder; empty: the one it has, else in the store's
   std::string by, at;
   std::function<std::optional<std::string>(const char*)> environment;
 };
@@ -60,6 +61,9 @@ class Adopter {
 
   // Are there settings of this client?
   Result<bool> is_used(const Wanted& wanted);
+
+  // The MCP servers of the client's settings, as they are without the proxy.
+  Result<std::vector<adopt::Server>> servers(const Wanted& wanted);
 
   // Changes nothing. A Failure when a file cannot be read, or is not to be touched.
   Result<Plan> plan(const Wanted& wanted);

@@ -58,6 +58,15 @@ Value value_of(const Record& record) {
   out.set("paths", texts(record.paths));
   out.set("servers", texts(record.servers));
   out.set("folders", texts(record.folders));
+  Value tools = Value::array();
+  for (const adopt::ServerTool& tool : record.options.tools) {
+    Value one = Value::object();
+    one.set("server", tool.server);
+    one.set("name", tool.name);
+    one.set("reads", tool.reads);
+    tools.push(std::move(one));
+  }
+  out.set("tools", std::move(tools));
   Value files = Value::array();
   for (const RecordedFile& file : record.files) {
     Value one = Value::object();
@@ -93,6 +102,8 @@ std::optional<Record> record_of(Node manifest) {
   out.paths = texts(manifest["paths"]);
   out.servers = texts(manifest["servers"]);
   out.folders = texts(manifest["folders"]);
+  for (const Node one : manifest["tools"].elements())
+    out.options.tools.push_back({text(one["server"]), text(one["name"]), one["reads"].is_true()});
   for (const Node one : manifest["files"].elements()) {
     RecordedFile file;
     const std::string of = text(one["of"]);

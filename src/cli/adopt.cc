@@ -13,8 +13,10 @@
 #include "cli/client.h"
 #include "cli/contract.h"
 #include "cli/pack.h"
+#include "cli/proxies.h"
 #include "cli/stores.h"
 #include "cli/table.h"
+#include "contract/starter.h"
 #include "json/parse.h"
 #include "secrets/detector.h"
 
@@ -29,7 +31,7 @@ constexpr std::size_t kShownLinesMax = 400;  // of one file
 struct Arguments {
   NodeOptions node;
   std::string client, project, pack, role;
-  bool dry_run = false, undo = false, force = false;
+  bool dry_run = false, undo = false, force = false, ask_servers = false;
 };
 
 std::vector<std::string> client_names() {
@@ -131,6 +133,35 @@ adoption::Wanted wanted_of(World& world, const Arguments& arguments, const Groun
   std::error_code ignored;
   if (!arguments.pack.empty()) out.pack = fs::weakly_canonical(fs::absolute(arguments.pack, ignored), ignored).string();
   return out;
+}
+
+// Starts every server for its list of tools, and ends it again. One that does not answer has none; the others count.
+void ask_servers(World& world, adoption::Adopter& adopter, adoption::Wanted& wanted) {
+  wanted.servers_asked = true;
+  const auto servers = adopter.servers(wanted);
+  if (!servers) return;  // planning says why
+  for (const adopt::Server& server : *servers) {
+    proxy::ServerOptions options;
+    options.name = server.name;
+    options.argv = server.argv;
+    options.environment = server.environment;
+    options.folder = wanted.options.project;
+    options.url = server.url;
+    for (const auto& [name, value] : server.headers) options.headers.push_back({name, value});
+    const auto text = world.proxies.read_tools(world, std::move(options));
+    const auto document = text ? json::parse_owned(*text) : json::parse_owned("null");
+    if (!text || !document) {
+      world.print_error("baton: the MCP server " + printable(server.name, 80) +
+                        " was not understood, and its tools have no contracts" +
+                        (text ? "" : ": " + printable(secrets::redact(text.error().reason), 200)) + "\n");
+      continue;
+    }
+    for (const json::Node tool : document->root()["tools"].elements())
+      if (const json::Node name = tool["name"]; name.is_string())
+        wanted.options.tools.push_back({server.name, std::string(name.string()),
+                                        contract::guess_side_effect(name.string(), tool["annotations"]).side_effect ==
+                                            contract::SideEffect::Read});
+  }
 }
 
 // --- the pack ---------------------------------------------------------------------------------------------------------------------------
@@ -377,7 +408,9 @@ int adopt_all(World& world, const Arguments& arguments, const Ground& ground) {
     if (clients->size() > 1 && (!arguments.pack.empty() || !arguments.role.empty()))
       return could_not(world, "there are several clients here; --pack and --role are for one that is named");
     for (const hooks::Client client : *clients) {
-      auto plan = adopter.plan(wanted_of(world, arguments, ground, client));
+      adoption::Wanted wanted = wanted_of(world, arguments, ground, client);
+      if (arguments.ask_servers) ask_servers(world, adopter, wanted);
+      auto plan = adopter.plan(wanted);
       if (!plan) return could_not(world, plan.error());
       Adopted one{std::move(*plan), {}, {}};
       const Compiled pack = compiled(world, one.plan);
@@ -501,6 +534,7 @@ int adopt_or_undo(World& world, const Arguments& arguments) {
   const auto ground = ground_of(world, arguments);
   if (!ground) return kCouldNot;
   if (arguments.force && !arguments.undo) return could_not(world, "--force is for --undo");
+  if (arguments.ask_servers && arguments.undo) return could_not(world, "--undo asks no server");
   return arguments.undo ? undo_all(world, arguments, *ground) : adopt_all(world, arguments, *ground);
 }
 
@@ -516,6 +550,8 @@ void add_adopt(Command& app, Action& chosen) {
   command->add_flag("--undo", arguments->undo, "Put every file back as it was, and remove what was made");
   command->add_flag("--force", arguments->force,
                     "With --undo: put originals back also where somebody has changed the same lines since");
+  command->add_flag("--ask-servers", arguments->ask_servers,
+                    "Start every MCP server for its list of tools, and write a contract for each");
   command->add_option("--project", arguments->project, "The folder of the project; default: this one");
   command->add_option("--pack", arguments->pack, "Where the pack is written; default: a folder in the store's");
   command->add_option("--role", arguments->role, "The role of the client's sessions; default: its name");
