@@ -164,8 +164,27 @@ bool runs_one_of(const shell::Parsed& parsed, std::span<const std::string_view> 
   return false;
 }
 
+// Commands of Baton's that are for whoever stands above the agent: they take the wiring out, end the node, or speak for the client.
+std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
+  static constexpr std::array<std::string_view, 3> kForOthers = {"adopt", "serve", "stop"};
+  for (const shell::Command& command : parsed.commands) {
+    if (command.words.empty() || !command.words.front().is_literal()) continue;
+    const std::string_view program = shell::base_name(command.words.front().text);
+    if (program == "baton-hook") return "the hook itself, which is for the client";
+    if (program != "baton") continue;
+    // The subcommand, or what may be it.
+    for (const shell::Word& word : std::span(command.words).subspan(1)) {
+      if (!word.is_literal()) return "a command of Baton's that is not known";
+      if (std::ranges::find(kForOthers, word.text) != kForOthers.end()) return "`baton " + word.text + "`";
+      if (!word.text.starts_with('-')) break;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Touch> touched_by_command(const Guarded& guarded, std::string_view line, std::string_view cwd) {
   const shell::Parsed parsed = shell::parse(line);
+  if (auto others = command_for_others(parsed)) return Touch{std::move(*others), true};
   const shell::Effects effects = shell::effects_of(parsed, cwd);
   const bool takes_away = runs_one_of(parsed, kTakesAway);
   for (const std::string& path : effects.writes)
