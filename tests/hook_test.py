@@ -15,27 +15,29 @@ import time
 from pathlib import Path
 
 from node_harness import Workspace
-from stories import CONTRACT, WAIT, need, tell
+from stories import CONTRACT, WAIT, eventually, need, tell
 
 CONTRACTS = {
     "Read": {}, "Write": {"side_effect": "write", "gate": "allow"},
     "Bash": {"side_effect": "write", "gate": "allow", "argument_value_invariants": [{"path": "$.command", "one_of": ["make test", "make deploy"]}]},
     "Deploy": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
     "Checked": {"assertions": {"input_invariants": [], "output_invariants": [{"path": "$.good", "equals": True}]}},
+    "Ship": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
     "list": {}, "tickets:list": {"argument_value_invariants": [{"path": "$.of", "one_of": ["me"]}]},
+    "issue-tracker:list-all": {}, "task": {},
 }
 SESSION = {"schema_version": "1.0", "agent": "hooked", "session_limits": {"max_tool_calls": 50, "max_steps": 50}}
 
 
 class Place(Workspace):
-    def __init__(self, baton, hook, config=""):
+    def __init__(self, baton, hook, config="", session=None):
         super().__init__(baton, config="exit_protocol: true\n" + config)
         self.hook_program = hook
         self.token = self.init()
         self.node = self.serve()
         pack = Path(self.folder) / "pack"
         pack.mkdir()
-        (pack / "session.yaml").write_text(json.dumps(SESSION))
+        (pack / "session.yaml").write_text(json.dumps({**SESSION, **(session or {})}))
         for tool, more in CONTRACTS.items():
             (pack / (tool.replace("/", "_") + ".yaml")).write_text(json.dumps({"tool": tool, **CONTRACT, **more}))
         self.run("contract", "activate", str(pack), "--role", "agent", "--node", "unix:" + self.node.socket_path)
@@ -55,6 +57,19 @@ class Place(Workspace):
     def after(self, tool, arguments, response, **more):
         return self.hook("claude", "PostToolUse", {"tool_name": tool, "tool_input": arguments, "tool_response": response,
                                                    "tool_use_id": f"toolu_{self.number}"}, **more)
+
+    def subagent(self, event, agent, words=None, **more):
+        said = {"agent_id": agent, "agent_type": "Explore", **({"last_assistant_message": words, "stop_hook_active": False} if words is not None else {})}
+        return self.hook("claude", event, said, **more)
+
+    def entries(self, kind):
+        """The payloads that the ledger has of a type, the oldest first."""
+        answer = self.run("events", "--type", kind, "--format", "json", "--node", "unix:" + self.node.socket_path)
+        return [json.loads(line)["payload"] for line in answer.splitlines() if line]
+
+    def restart(self, name):
+        self.node.stop()
+        self.node = self.serve(name)
 
     def sessions(self):
         return self.node.request("GET", "/v1/sessions", token=self.token).json["sessions"]
@@ -131,10 +146,41 @@ def output_is_judged(place):
 
 
 def other_input_than_was_judged(place):
+    """The call is unknown and the session paused, until an operator resumes it."""
     passed(place.before("Bash", {"command": "make test"}))
     done = place.after("Bash", {"command": "make deploy"}, {"stdout": "ok"})
     need("input_changed" in done.stdout + done.stderr, done)
     need([one["state"] for one in place.session()["open_calls"]] == ["unknown"], place.session())
+    need(place.session()["paused"] and place.session()["paused_because"] == "input_changed", place.session())
+    denied(place.before("Read", {"file_path": "a"}), "session_paused")
+    place.restart("again")
+    denied(place.before("Read", {"file_path": "a"}), "session_paused")
+    session = place.sessions()[0]["id"]
+    # Not by whoever is paused: who shows no operator's token is an agent.
+    refused = place.node.request("POST", f"/v1/sessions/{session}/resume", {})
+    need(refused.status == 403, refused)
+    node = "unix:" + place.node.socket_path
+    need("input_changed" in place.run("session", "show", session, "--node", node), "session show says so")
+    place.run("session", "resume", session, "--note", "another hook did it", "--node", node)
+    place.run("session", "resume", session, "--node", node, status=1)
+    passed(place.before("Read", {"file_path": "a"}))
+    need(not place.session()["paused"], place.session())
+
+
+def paused_with_a_lease(place):
+    """While somebody must look, the item waits, and goes on with the session."""
+    place.run("work", "create", "The almanac", "--id", "W-1", "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", "/v1/work/W-1/claim", {}, token=place.token).json
+    shown, session = {"BATON_SESSION_TOKEN": claimed["session"]["token"]}, claimed["session"]["id"]
+    need(place.node.request("POST", "/v1/sessions", {"session_id": session}, token=place.token, session=shown["BATON_SESSION_TOKEN"]).status == 201, "opened")
+    passed(place.before("Bash", {"command": "make test"}, environment=shown))
+    place.after("Bash", {"command": "make deploy"}, {"stdout": "ok"}, environment=shown)
+    item = place.node.request("GET", "/v1/work/W-1", token=place.token).json["work"]
+    need(item["waits_for"] == "approval" and "parked_until" in item["lease"], item)
+    place.run("session", "resume", session, "--node", "unix:" + place.node.socket_path)
+    item = place.node.request("GET", "/v1/work/W-1", token=place.token).json["work"]
+    need("waits_for" not in item and "parked_until" not in item["lease"], item)
+    passed(place.before("Read", {"file_path": "a"}, environment=shown))
 
 
 def proxied_servers_are_the_proxys(place):
@@ -165,10 +211,318 @@ def sessions_of_the_client(place):
     passed(place.after("Read", {"file_path": "b"}, {"text": ""}))
     need(place.hook("claude", "SessionEnd", {"reason": "exit"}).returncode == 0, "it ends")
     need(place.session()["standing"] == "closed", place.session())
-    # Resumed: another governed session, and not one that is over.
+    # Resumed: the same governed session, with all that it has used up.
     need(place.hook("claude", "SessionStart", {"source": "resume"}).returncode == 0, "it begins")
     passed(place.before("Read", {"file_path": "c"}))
-    need(sorted(one["standing"] for one in place.sessions()) == ["closed", "open"], place.sessions())
+    need([one["standing"] for one in place.sessions()] == ["open"], place.sessions())
+    need(place.session()["counters"]["tool_calls"] == 3, place.session())
+    # Another session of the client is another one here.
+    need(place.hook("claude", "SessionStart", {"source": "startup", "session_id": "client-2"}).returncode == 0, "another one")
+    need(len(place.sessions()) == 2, place.sessions())
+
+
+def no_fresh_limits(place):
+    """An agent that calls the hook itself, ends its session and comes back has the limits that it had."""
+    for number in range(50):
+        passed(place.before("Read", {"file_path": f"f{number}"}))
+        passed(place.after("Read", {"file_path": f"f{number}"}, {"text": ""}))
+    denied(place.before("Read", {"file_path": "one more"}), "session_limit_exceeded")
+    need(place.hook("claude", "SessionEnd", {"reason": "exit"}).returncode == 0, "it ends itself")
+    denied(place.before("Read", {"file_path": "one more"}), "session_limit_exceeded")
+    session = place.sessions()[0]["id"]
+    need([one["session_id"] for one in place.entries("session.reopened")] == [session], place.entries("session.reopened"))
+    place.hook("claude", "SessionEnd", {"reason": "exit"})
+    place.restart("again")
+    need(place.hook("claude", "SessionStart", {"source": "resume"}).returncode == 0, "it begins")
+    denied(place.before("Read", {"file_path": "one more"}), "session_limit_exceeded")
+    need([one["id"] for one in place.sessions()] == [session], place.sessions())
+    # Killed is killed.
+    need(place.node.request("POST", f"/v1/sessions/{session}/kill", {}, token=place.token).status == 200, "killed")
+    place.hook("claude", "SessionStart", {"source": "resume"})
+    denied(place.before("Read", {"file_path": "x"}), "session_killed")
+
+
+def leased(place, work="W-1"):
+    """A session with a lease and a pack: its id, and the environment of its agent."""
+    place.run("work", "create", "The almanac", "--id", work, "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", f"/v1/work/{work}/claim", {}, token=place.token).json
+    token, session = claimed["session"]["token"], claimed["session"]["id"]
+    opened = place.node.request("POST", "/v1/sessions", {"session_id": session}, token=place.token, session=token)
+    need(opened.status == 201, opened)
+    return claimed, session, token
+
+
+def one_call_two_doors(place):
+    """The hook proposes and counts, the proxy begins and settles, the hook confirms: one call, under one id."""
+    claimed, session, token = leased(place)
+    shown = {"BATON_SESSION_TOKEN": token}
+
+    def by_hook(event, arguments, number, tool="mcp__files__list", **more):
+        return place.hook("claude", event, {"tool_name": tool, "tool_input": arguments, "tool_use_id": f"toolu_{number}", **more},
+                          "--proxied", "files,tickets", environment=shown)
+
+    def by_proxy(path, body):
+        answer = place.node.request("POST", f"/v1/sessions/{session}/{path}", body, session=token)
+        need(answer.status == 200, answer)
+        return answer.json
+
+    def proposed(arguments, number, tool="list"):
+        return by_proxy("calls", {"calls": [{"call_id": f"proxy-{number}", "tool": tool, "arguments": arguments}], "start": True})["calls"][0]
+
+    passed(by_hook("PreToolUse", {"of": "all"}, 1))
+    need([(one["call_id"], one["state"]) for one in place.session()["open_calls"]] == [("toolu_1", "pending")], place.session())
+    begun = proposed({"of": "all"}, 1)
+    need(begun["call_id"] == "toolu_1" and begun["started"] and begun["execution"]["total_ms"] == 60000, begun)
+    need(place.session()["counters"]["tool_calls"] == 1, place.session())
+    # Afterwards both tell: whoever began it is heard.
+    passed(by_hook("PostToolUse", {"of": "all"}, 1, tool_response=[{"type": "text", "text": "by the hook"}]))
+    need([one["state"] for one in place.session()["open_calls"]] == ["executing"], place.session())
+    by_proxy("settle", {"call_id": "toolu_1", "result": "ok", "output": {"files": []}})
+    passed(by_hook("PostToolUse", {"of": "all"}, 1, tool_response=[{"type": "text", "text": "late"}]))
+    need(place.session()["open_calls"] == [] and "unhooked_calls" not in place.session(), place.session())
+    # Other arguments than those that the hook saw are another call.
+    passed(by_hook("PreToolUse", {"of": "all"}, 2))
+    need(proposed({"of": "others"}, 2)["call_id"] == "proxy-2", "it is judged by itself")
+    eventually("it is counted", lambda: place.session()["counters"]["tool_calls"] == 3)
+    # The proxy was passed by: then the hook was the last door, and what it saw counts.
+    passed(by_hook("PostToolUse", {"of": "all"}, 2, tool_response=[{"type": "text", "text": "seen"}]))
+    need([one["call_id"] for one in place.session()["open_calls"]] == ["proxy-2"], place.session())
+    # A person must be asked: the hook lets it by, and the proxy, which can wait, finds the question that was asked.
+    passed(by_hook("PreToolUse", {"where": "production"}, 4, tool="mcp__files__Ship"))
+    question = proposed({"where": "production"}, 4, tool="Ship")
+    need(question["verdict"] == "checkpoint", question)
+    approvals = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"]
+    need([one["id"] for one in approvals] == [question["approval"]["id"]], approvals)
+    need(place.node.request("POST", f"/v1/approvals/{approvals[0]['id']}/decide", {"decision": "approve", "digest": approvals[0]["digest"]},
+                            token=place.token).status == 200, "approved")
+    need(by_proxy("start", {"call_id": "toolu_4"})["verdict"] == "allow", "it begins")
+    by_proxy("settle", {"call_id": "toolu_4", "result": "ok", "output": {}})
+    # Tools that the proxy itself offers are its own.
+    passed(by_hook("PreToolUse", {}, 5, tool="mcp__files__baton_status"))
+    # What the contract refuses is refused at the first door.
+    denied(by_hook("PreToolUse", {"of": "you"}, 3, tool="mcp__tickets__list"), "argument_value_invalid")
+
+
+def below_a_supervised_agent(place):
+    """Without its token, and as another client: the session is the supervised agent's all the same."""
+    place.run("work", "create", "The almanac", "--id", "W-1", "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", "/v1/work/W-1/claim", {}, token=place.token).json
+    token, session = claimed["session"]["token"], claimed["session"]["id"]
+    need(place.node.request("POST", "/v1/sessions", {"session_id": session}, token=place.token, session=token).status == 201, "opened")
+    event, flag = Path(place.folder) / "event.json", Path(place.folder) / "go"
+    event.write_text(json.dumps({"hook_event_name": "PreToolUse", "session_id": "a-client-of-its-own", "cwd": "/srv/app", "tool_name": "Read",
+                                 "tool_input": {"file_path": "a"}, "tool_use_id": "t1"}))
+    with event.open() as given:
+        agent = subprocess.Popen(["sh", "-c", 'while [ ! -e "$0" ]; do sleep 0.02; done; "$@"; status=$?; exit $status', str(flag), place.hook_program, "claude",
+                                  "PreToolUse", "--socket", place.node.socket_path], stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, env=place.environment())
+    try:
+        registered = place.node.request("POST", f"/v1/sessions/{session}/process", {"pid": agent.pid}, token=place.token, session=token)
+        need(registered.status == 200, registered)
+        flag.write_text("")
+        out, err = agent.communicate(timeout=WAIT)
+    finally:
+        if agent.poll() is None:
+            agent.kill()
+            agent.wait(WAIT)
+    need(agent.returncode == 0 and out == "", (out, err))
+    need([one["id"] for one in place.sessions()] == [session] and place.session()["counters"]["tool_calls"] == 1, place.sessions())
+
+
+def called_past_baton(place):
+    """A call that is told of afterwards only, or that had been refused: an alarm, and the session goes on."""
+    passed(place.before("Read", {"file_path": "a"}))
+    passed(place.after("Read", {"file_path": "a"}, {"text": ""}))
+    passed(place.after("Read", {"file_path": "a"}, {"text": ""}))  # told twice
+    need("unhooked_calls" not in place.session(), place.session())
+    place.number += 1
+    done = place.after("Read", {"file_path": "b"}, {"text": ""})
+    need(done.returncode == 0 and "unhooked_call: `Read` was called past Baton: nobody was asked" in done.stdout, done)
+    denied(place.before("Bash", {"command": "rm -rf /srv"}), "argument_value_invalid")
+    done = place.after("Bash", {"command": "rm -rf /srv"}, {"stdout": ""})
+    need("it had been refused" in done.stdout, done)
+    need(place.session()["unhooked_calls"] == 2, place.session())
+    session = place.sessions()[0]["id"]
+    need("2 calls were made past Baton" in place.run("session", "show", session, "--node", "unix:" + place.node.socket_path), "it is shown")
+    need("2 calls were made past Baton" in place.run("status", "--node", "unix:" + place.node.socket_path), "by the node's status too")
+    need([one["tool"] for one in place.entries("session.unhooked_call")] == ["Read", "Bash"], place.entries("session.unhooked_call"))
+    passed(place.before("Read", {"file_path": "c"}))
+
+
+def block_of(agent, status="COMPLETE", **more):
+    report = {name: [] for name in ("patterns_checked", "files_checked", "commands_run", "key_outputs", "verbatim_outputs", "cross_layer_impacts", "open_gaps")}
+    document = {"agent_status": {"plan_status": status, "agent_id": agent, "pending_steps": [], "next_action": "none"},
+                "evidence_report": {**report, "verification": {"method": "looked", "result": "pass"}}, **more}
+    return "Found it.\n```agent_contract_handoff\n" + json.dumps(document) + "\n```\n"
+
+
+def asked_again(done):
+    said = json.loads(done.stdout)
+    need(done.returncode == 2 and said["decision"] == "block", done)
+    return said["reason"]
+
+
+def subagents_have_the_parents_limits(place):
+    started = place.subagent("SubagentStart", "x1")
+    need(started.returncode == 0 and "holds to a contract" in json.loads(started.stdout)["hookSpecificOutput"]["additionalContext"], started)
+    child = place.session()["subagents"][0]
+    need(child["state"] == "open" and child["type"] == "Explore" and child["agent_id"].startswith("a"), child)
+    for number in range(50):
+        whose = {"agent_id": f"x{number % 3}", "agent_type": "Explore"} if number % 4 else {}
+        place.number += 1
+        call = {"tool_name": "Read", "tool_input": {"file_path": f"f{number}"}, "tool_use_id": f"toolu_{place.number}", **whose}
+        passed(place.hook("claude", "PreToolUse", call))
+        passed(place.hook("claude", "PostToolUse", {**call, "tool_response": {"text": ""}}))
+    place.number += 1
+    new = place.hook("claude", "PreToolUse", {"tool_name": "Read", "tool_input": {"file_path": "x"}, "tool_use_id": "late", "agent_id": "x9"})
+    denied(new, "session_limit_exceeded")
+    need(len(place.sessions()) == 1 and place.session()["counters"]["tool_calls"] == 50, place.session())
+    # Two were never said to begin: their first call said so.
+    need(len(place.session()["subagents"]) == 4, place.session()["subagents"])
+    steps = place.entries("session.step")
+    need([bool(one.get("subagent")) for one in steps[:5]] == [False, True, True, True, False], steps[:5])
+    need(steps[1]["subagent"] == child["agent_id"], (steps[1], child))
+    passed(place.subagent("SubagentStop", "x1", "I am done."))
+    ended = place.session()["subagents"][0]
+    need(ended["state"] == "ended" and "outcome" not in ended, ended)
+    need("Explore  ended" in place.run("session", "show", place.sessions()[0]["id"], "--node", "unix:" + place.node.socket_path), "it is shown")
+
+
+def subagents_owe_a_block(place):
+    started = place.subagent("SubagentStart", "x1")
+    told = json.loads(started.stdout)["hookSpecificOutput"]["additionalContext"]
+    agent = place.session()["subagents"][0]["agent_id"]
+    need(agent in told and "agent_contract_handoff" in told, told)
+    reason = asked_again(place.subagent("SubagentStop", "x1", "All done, trust me."))
+    need(agent in reason and "repair 1 of 2" in reason and "ended as BLOCKED" in reason, reason)
+    # The node starts again: how often it was asked is not forgotten.
+    place.restart("again")
+    reason = asked_again(place.subagent("SubagentStop", "x1", block_of("a0000000")))
+    need("HANDOFF_AGENT_ID_MISMATCH" in reason and "repair 2 of 2" in reason, reason)
+    passed(place.subagent("SubagentStop", "x1", block_of(agent)))
+    child = place.session()["subagents"][0]
+    need((child["state"], child["outcome"], child["repairs"]) == ("ended", "completed", 2) and len(child["handoff_digest"]) == 64, child)
+    taken = place.entries("session.subagent_ended")
+    need(len(taken) == 1 and taken[0]["mode"] == "delegate" and taken[0]["digest"] == child["handoff_digest"], taken)
+    need(len(place.entries("session.subagent_refused")) == 2, "two refusals")
+    # The same words again: nothing more happens. The session goes on.
+    passed(place.subagent("SubagentStop", "x1", block_of(agent)))
+    need(len(place.entries("session.subagent_ended")) == 1 and place.session()["standing"] == "open", place.session())
+    # It goes on, and ends again with other words.
+    place.number += 1
+    passed(place.hook("claude", "PreToolUse", {"tool_name": "Read", "tool_input": {"file_path": "a"}, "tool_use_id": "t", "agent_id": "x1"}))
+    need(place.session()["subagents"][0]["state"] == "open", place.session())
+    passed(place.subagent("SubagentStop", "x1", block_of(agent, "BLOCKED")))
+    need(place.session()["subagents"][0]["outcome"] == "blocked", place.session())
+    # One that never learns: it ends as BLOCKED, and is let go.
+    for _ in range(2):
+        asked_again(place.subagent("SubagentStop", "x2", "Nothing to hand over."))
+    passed(place.subagent("SubagentStop", "x2", "Nothing to hand over."))
+    lost = next(one for one in place.session()["subagents"] if one["agent_id"] != agent)
+    need((lost["state"], lost["outcome"], lost["repairs"]) == ("ended", "blocked", 2), lost)
+    last = place.entries("session.subagent_ended")[-1]
+    need("refused 3 times" in last["because"] and last["output"] == "Nothing to hand over.", last)
+
+
+def completed_waits_for_subagents(place):
+    place.run("work", "create", "The almanac", "--id", "W-1", "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", "/v1/work/W-1/claim", {}, token=place.token).json
+    shown = {"BATON_SESSION_TOKEN": claimed["session"]["token"]}
+    session = claimed["session"]["id"]
+    need(place.node.request("POST", "/v1/sessions", {"session_id": session}, token=place.token, session=shown["BATON_SESSION_TOKEN"]).status == 201, "opened")
+    place.subagent("SubagentStart", "x1", environment=shown)
+    agent = place.session()["subagents"][0]["agent_id"]
+    signal = json.dumps({"protocol": "apm2_agent_exit", "version": "1.0.0", "phase_completed": claimed["work"]["phase"], "exit_reason": "completed"})
+    done = place.hook("claude", "Stop", {"stop_hook_active": False, "last_assistant_message": signal}, environment=shown)
+    need("EXIT_SUBAGENTS_OPEN" in asked_again(done) and agent in done.stdout, done)
+    passed(place.subagent("SubagentStop", "x1", block_of(agent), environment=shown))
+    item = place.node.request("GET", "/v1/work/W-1", token=place.token).json["work"]
+    need(item["phase"] == claimed["work"]["phase"] and "lease" in item, item)  # the child's block ends the child, not the item
+    passed(place.hook("claude", "Stop", {"stop_hook_active": True, "last_assistant_message": signal}, environment=shown))
+    item = place.node.request("GET", "/v1/work/W-1", token=place.token).json["work"]
+    need(item["phase"] != claimed["work"]["phase"], item)
+
+
+def last_words_from_the_transcript(place):
+    """Copilot CLI does not tell what its model wrote last: the hook finds it in the client's file."""
+    claimed, session, token = leased(place)
+    transcript = Path(place.folder) / "events.jsonl"
+    signal = json.dumps({"protocol": "apm2_agent_exit", "version": "1.0.0", "phase_completed": claimed["work"]["phase"], "exit_reason": "blocked", "notes": "no almanac"})
+
+    def stop(lines):
+        transcript.write_text("".join(json.dumps(one) + "\n" for one in lines))
+        event = {"sessionId": "p", "timestamp": 1, "cwd": "/srv/app", "transcriptPath": str(transcript), "stopReason": "end_turn", "stop_hook_active": False}
+        return subprocess.run([place.hook_program, "copilot", "agentStop", "--socket", place.node.socket_path], input=json.dumps(event), capture_output=True,
+                              text=True, timeout=WAIT, env={**place.environment(), "BATON_SESSION_TOKEN": token})
+
+    def said(text, **more):
+        return {"type": "assistant.message", "data": {"messageId": "m", "content": text, "toolRequests": [], **more}, "id": "i"}
+
+    asked = stop([said(signal), said("Done.")])
+    need(json.loads(asked.stdout)["decision"] == "block", asked)
+    # What a subagent said, and what stands in another line, are not its words.
+    asked = stop([said("Done."), said(signal, parentToolCallId="t"), {"type": "user.message", "data": {"content": signal + " assistant.message"}}])
+    need(json.loads(asked.stdout)["decision"] == "block", asked)
+    done = stop([{"type": "x", "data": {"padding": "y" * 100}}] * 20000 + [said(signal), {"type": "assistant.turn_end", "data": {}}])
+    need(done.returncode == 0 and done.stdout == "", done)
+    item = place.node.request("GET", "/v1/work/W-1", token=place.token).json["work"]
+    need(item["phase"] == "BLOCKED", item)
+
+
+def names_with_dashes(place):
+    """Copilot CLI puts a dash between server and tool: the contract says where, when it names both."""
+    def before(tool, number):
+        event = {"sessionId": "p", "timestamp": number, "cwd": "/srv/app", "toolName": tool, "toolArgs": {"of": "me"}}
+        return subprocess.run([place.hook_program, "copilot", "preToolUse", "--socket", place.node.socket_path], input=json.dumps(event), capture_output=True,
+                              text=True, timeout=WAIT, env=place.environment())
+
+    need(before("tickets-list", 1).stdout == "", "one dash")
+    need(before("issue-tracker-list-all", 2).stdout == "", "a contract names it")
+    need([one["tool"] for one in place.session()["open_calls"]] == ["tickets:list", "issue-tracker:list-all"], place.session())
+    refused = before("issue-tracker-list-some", 3)
+    need("more than one MCP server" in json.loads(refused.stdout)["permissionDecisionReason"], refused)
+
+
+def copilots_subagents(place):
+    """They call as sessions of their own; while one call of `task` is under way they are that session's."""
+    def copilot(event, session, **more):
+        said = {"sessionId": session, "timestamp": 1, "cwd": "/srv/app", **more}
+        return subprocess.run([place.hook_program, "copilot", event, "--socket", place.node.socket_path], input=json.dumps(said), capture_output=True, text=True,
+                              timeout=WAIT, env=place.environment())
+
+    call = {"toolName": "Read", "toolArgs": {"file_path": "a"}}
+    need(copilot("preToolUse", "p", toolName="task", toolArgs={"prompt": "look"}).stdout == "", "it delegates")
+    for child in ("c1", "c2"):
+        need(copilot("preToolUse", child, **call).stdout == "", "it calls")
+        need(copilot("postToolUse", child, **call, toolResult={"textResultForLlm": "", "resultType": "success"}).stdout == "", "and has called")
+    need(len(place.sessions()) == 1 and place.session()["counters"]["tool_calls"] == 3 and len(place.session()["subagents"]) == 2, place.session())
+    agent = next(one["subagent"] for one in place.entries("session.step") if "subagent" in one)
+    end = {"agentId": "c1", "agentType": "explore", "agentName": "explore", "parentAgentId": "p", "stopReason": "end_turn", "stop_hook_active": False}
+    passed(copilot("agentStop", "c1", **end))
+    asked = json.loads(copilot("subagentStop", "p", **end, response="It is there.").stdout)
+    need(asked["decision"] == "block" and agent in asked["reason"], asked)
+    passed(copilot("subagentStop", "p", **end, response=block_of(agent)))
+    need(place.session()["subagents"][0]["outcome"] == "completed", place.session())
+    # The parent has gone on: a session that nobody knows is one of its own.
+    need(copilot("postToolUse", "p", toolName="task", toolArgs={"prompt": "look"}, toolResult={"textResultForLlm": "", "resultType": "success"}).stdout == "", "done")
+    need(copilot("preToolUse", "other", **call).stdout == "" and len(place.sessions()) == 2, place.sessions())
+
+
+def subagents_of_other_clients(place):
+    """Codex has the same words; OpenCode tells only who calls."""
+    node = place.node.socket_path
+    passed(place.hook("codex", "SubagentStop", {"session_id": "c", "agent_id": "k1", "agent_type": "default", "last_assistant_message": "x", "stop_hook_active": False}))
+    copilot = {"sessionId": "p", "timestamp": 1, "cwd": "/srv/app", "agentName": "explore"}
+    begun = subprocess.run([place.hook_program, "copilot", "subagentStart", "--socket", node], input=json.dumps(copilot), capture_output=True, text=True,
+                           timeout=WAIT, env=place.environment())
+    need(begun.returncode == 0 and "additionalContext" in begun.stdout, begun)
+    opencode = {"event": "tool.execute.before", "session_id": "o", "agent_id": "child", "call_id": "1", "tool": "Deploy", "arguments": {"where": "here"},
+                "cwd": "/srv/app", "mcp_servers": []}
+    called = subprocess.run([place.hook_program, "opencode", "tool.execute.before", "--socket", node], input=json.dumps(opencode), capture_output=True, text=True,
+                            timeout=WAIT, env=place.environment())
+    need(json.loads(called.stdout)["decision"] == "pass", called)
+    kinds = sorted((one.get("type", ""), one["state"]) for at in range(3) for one in place.session(at).get("subagents", []))
+    need(kinds == [("", "open"), ("default", "ended"), ("explore", "open")], kinds)
 
 
 def limits_hold(place):
@@ -302,9 +656,18 @@ def a_pack_to_start_from(place):
 
 STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
-    sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease,
-    what_no_contract_allows, a_pack_to_start_from)}
+    sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
+    below_a_supervised_agent, called_past_baton, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
+    last_words_from_the_transcript, names_with_dashes, what_no_contract_allows,
+    a_pack_to_start_from)}
+STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-contract"}}}) for one in (
+    subagents_owe_a_block, completed_waits_for_subagents, copilots_subagents)}
+
+
+# The same with reads that are answered before they are recorded.
+STORIES |= {one.__name__ + "_on_the_fast_lane": (one, {"config": "fast_lane: {reads: true}\n"}) for one in (
+    subagents_have_the_parents_limits, one_call_two_doors)}
 
 
 if __name__ == "__main__":
-    sys.exit(tell(STORIES, sys.argv[3:], lambda: Place(sys.argv[1], sys.argv[2])))
+    sys.exit(tell(STORIES, sys.argv[3:], lambda **how: Place(sys.argv[1], sys.argv[2], **how)))

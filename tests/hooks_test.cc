@@ -2,7 +2,8 @@
 // Hook events of real clients, read and answered, from the files of tests/hooks/.
 //
 // events_CLIENT.json and hostile.json are {"about", "client", "cases": [{"about", "event", "given" or "bytes", "servers"?, "read" or
-// "refused"}]}. `given` is the event as JSON, `bytes` as it is, byte for byte; `servers` are those that are configured. `read` is
+// "refused"}]}. `given` is the event as JSON, `bytes` as it is, byte for byte; `servers` are those that are configured, `tools` those
+// that there are contracts for, `last_message` is what was found in the client's transcript. `read` is
 // all of the Event that is neither empty nor false, `refused` the words. Most were recorded from the clients themselves, with
 // their paths and ids made short.
 //
@@ -22,6 +23,7 @@
 #include "hooks/names.h"
 #include "hooks/paths.h"
 #include "hooks/read.h"
+#include "hooks/transcript.h"
 #include "hooks/write.h"
 #include "json/parse.h"
 #include "json/value.h"
@@ -91,6 +93,30 @@ Value show(const Event& event) {
   return out;
 }
 
+TEST(Transcripts, have_the_last_words_of_the_agent) {
+  const std::string said = R"({"type":"assistant.message","data":{"content":"one\ntwo"},"id":"i"})";
+  const auto last = [](std::string_view tail) { return last_message_in(Client::Copilot, tail); };
+  EXPECT_EQ(last(said), "one\ntwo");
+  EXPECT_EQ(last(said + "\n" + R"({"type":"assistant.turn_end","data":{}})" + "\n\n"), "one\ntwo");
+  EXPECT_EQ(last(R"(ssage","data":{"content":"cut"}})"
+                 "\n" +
+                 said),
+            "one\ntwo");  // begins within a line
+  EXPECT_EQ(last(R"(ssage","data":{"content":"cut"}})"), std::nullopt);
+  EXPECT_EQ(last(said + "\n" + R"({"type":"assistant.message","data":{"content":"a child","parentToolCallId":"t"}})"),
+            "one\ntwo");
+  EXPECT_EQ(last(said + "\n" + R"({"type":"assistant.message","data":{"content":"a child"},"agentId":"x"})"),
+            "one\ntwo");
+  // What somebody else said of such a message is none.
+  EXPECT_EQ(last(said + "\n" + R"({"type":"user.message","data":{"content":"\"type\":\"assistant.message\""}})"),
+            "one\ntwo");
+  EXPECT_EQ(last(said + "\n" + R"({"type":"assistant.message","data":{"content":7}})"), "one\ntwo");
+  EXPECT_EQ(last(""), std::nullopt);
+  EXPECT_EQ(last("\n\n"), std::nullopt);
+  EXPECT_EQ(last("not json assistant.message"), std::nullopt);
+  EXPECT_EQ(last_message_in(Client::Cursor, said), std::nullopt);
+}
+
 // --- events -----------------------------------------------------------------------------------------------------------
 
 class Events : public testing::TestWithParam<std::string> {};
@@ -107,9 +133,13 @@ TEST_P(Events, are_read_as_the_file_says) {
     std::vector<std::string> servers;
     if (const Value* listed = one.find("servers"))
       for (const Value& server : listed->elements()) servers.push_back(server.string());
+    std::vector<std::string> tools;
+    if (const Value* listed = one.find("tools"))
+      for (const Value& tool : listed->elements()) tools.push_back(tool.string());
+    const std::string last_message = text_in(one, "last_message");
     const Value* given = one.find("given");
     const std::string bytes = given ? json::write(*given) : text_in(one, "bytes");
-    const auto event = read(*client, text_in(one, "event"), bytes, {read_command, servers});
+    const auto event = read(*client, text_in(one, "event"), bytes, {read_command, servers, tools, last_message});
     if (is_updating()) {
       one.erase("read");
       one.erase("refused");

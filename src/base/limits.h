@@ -197,6 +197,9 @@ constexpr std::size_t kFactBytesMax = 1024;
 
 // One event: a call with its arguments and its output, both in the spelling of JSON.
 constexpr std::size_t kHookEventBytesMax = 8u << 20;
+// Subagents of a session that its row has: each is written again with every call. Those that have ended make room; more that are
+// open at once than this are a runaway.
+constexpr std::size_t kSubagentsMax = 64;
 constexpr std::size_t kHookEventDepthMax = kCallArgumentsDepthMax + 8;  // the arguments stand a few levels deep in it
 constexpr std::size_t kHookNameBytesMax = 256;                          // ids and names of clients, servers and tools
 // Why a call is denied: clients cut, or put into a file, what is beyond ten thousand characters.

@@ -139,9 +139,12 @@ int show(World& world, const IdArguments& arguments) {
       out += "  " + std::string(name) + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') + text + "\n";
     };
     line("pack", shown(governed["pack"]) + " (" + shown(governed["agent"]) + ")");
-    line("standing", shown(governed["standing"]) +
-                         (governed["ended_because"] ? ": " + shown(governed["ended_because"], 200) : "") +
-                         (governed["paused"].is_true() ? ", waits for a person" : ""));
+    line("standing",
+         shown(governed["standing"]) + (governed["ended_because"] ? ": " + shown(governed["ended_because"], 200) : "") +
+             (governed["paused"].is_true() ? ", waits for a person" : "") +
+             (governed["paused_because"]
+                  ? " (" + shown(governed["paused_because"], 200) + "): `baton session resume` lets it go on"
+                  : ""));
     line("mode", shown(governed["mode"]) + ", " + shown(governed["gate"]));
     if (governed["phase"])
       line("phase", shown(governed["phase"]) + (governed["may_end"].is_true() ? ", may end here" : ""));
@@ -157,6 +160,13 @@ int show(World& world, const IdArguments& arguments) {
     for (const json::Node call : governed["open_calls"].elements())
       line("call", shown(call["call_id"], 60) + "  " + shown(call["tool"], 60) + "  " +
                        painted(shown(call["state"]), call["state"].is_text("unknown") ? "33" : "", world.colour));
+    for (const json::Node one : governed["subagents"].elements())
+      line("subagent", shown(one["agent_id"], 60) + (one["type"] ? "  " + shown(one["type"], 40) : "") + "  " +
+                           shown(one["state"]) + (one["outcome"] ? ", " + shown(one["outcome"]) : "") +
+                           (one["repairs"] ? ", asked again: " + shown(one["repairs"]) : ""));
+    if (governed["unhooked_calls"])
+      line("alarm", painted(shown(governed["unhooked_calls"]) + " calls were made past Baton (unhooked_call)", "31",
+                            world.colour));
     world.print(out);
   });
 }
@@ -196,6 +206,18 @@ int resolve(World& world, const ResolveArguments& arguments) {
                 world.print(shown(root["call_id"]) + " is " + shown(root["state"]) +
                             (root["reason"] ? ": " + shown(root["reason"]) : "") + "\n");
               });
+}
+
+int resume(World& world, const IdArguments& arguments) {
+  json::Value body = json::Value::object();
+  if (!arguments.reason.empty()) body.set("note", arguments.reason);
+  auto client = Client::open(world, arguments.node, Presents::Operator);
+  if (!client) return could_not(world, client.error());
+  return tell(
+      world, arguments.node, client->post("/v1/sessions/" + url_part(arguments.id) + "/resume", body),
+      [&](json::Node root) {
+        world.print(arguments.id + " goes on; it was paused because of " + shown(root["was_paused_because"]) + "\n");
+      });
 }
 
 int kill(World& world, const IdArguments& arguments) {
@@ -277,6 +299,18 @@ void add_session(Command& app, Action& chosen) {
              "\nTakes an operator's token. Exit status: 0 done, 1 refused, 2 could not.");
     command->callback(
         [arguments, &chosen] { chosen = [arguments](World& world) { return resolve(world, *arguments); }; });
+  }
+  {
+    auto arguments = std::make_shared<IdArguments>();
+    Command* command = session->add_subcommand("resume", "Let a session go on that was paused for you to look at");
+    command->add_option("SESSION", arguments->id, "The session")->required();
+    command->add_option("--note", arguments->reason, "What you found, for the record");
+    add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
+    examples(*command,
+             "  baton session resume ses_1f0c... --note 'another hook had changed the command'\n"
+             "\nTakes an operator's token. Exit status: 0 done, 1 refused, 2 could not.");
+    command->callback(
+        [arguments, &chosen] { chosen = [arguments](World& world) { return resume(world, *arguments); }; });
   }
   {
     auto arguments = std::make_shared<IdArguments>();

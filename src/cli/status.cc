@@ -86,6 +86,21 @@ void print_adoptions(World& world, const json::Value& adoptions) {
   world.print(out);
 }
 
+// Open sessions that somebody should look at: of the first few hundred.
+void print_alarms(World& world, Client& client) {
+  const auto answer = client.get("/v1/sessions?standing=open&limit=500");
+  if (!answer || !answer->ok()) return;
+  std::string out;
+  for (const json::Node session : (*answer)["sessions"].elements()) {
+    const std::string id = "  " + shown(session["id"]) + "  ";
+    if (session["paused_because"])
+      out += id + "paused: " + shown(session["paused_because"], 80) + " (`baton session resume`)\n";
+    if (session["unhooked_calls"])
+      out += id + shown(session["unhooked_calls"]) + " calls were made past Baton (unhooked_call)\n";
+  }
+  if (!out.empty()) world.print("\nalarms\n" + out);
+}
+
 int status(World& world, const Arguments& arguments) {
   auto client = Client::open(world, arguments.node, Presents::Token, Client::Start::Never);
   if (!client) return could_not(world, client.error());
@@ -128,6 +143,7 @@ int status(World& world, const Arguments& arguments) {
   line("sessions", join(sessions, ", "));
   world.print(out);
   print_held(world, held);
+  print_alarms(world, *client);
   print_adoptions(world, adoptions);
   return status_of(adoptions);
 }

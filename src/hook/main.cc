@@ -38,6 +38,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kInputBytesMax = 8u << 20;
+// A handoff is at most 256 KiB, and a few lines may follow it; with the event it is to be less than a node takes (1 MiB).
+constexpr std::size_t kTranscriptTailBytes = 640u << 10;
 constexpr long kDeadlineMs = 5'000, kDeadlineMsMost = 60'000;
 // Beyond the deadline nothing waits any more, whatever hangs: a write that nobody reads, a file system that does not answer.
 constexpr long kLastResortMs = 500;
@@ -56,20 +58,20 @@ hooks::Written failing(const Arguments& arguments, std::string_view reason) {
   return {{}, why + "\n", 2};
 }
 
-// The event's name in the client's JSON, where the command line does not give it. Only for the words of a refusal: the node reads the
-// event itself. Empty: there is none, or more than one that differ.
-std::string event_in(std::string_view input) {
-  constexpr std::string_view kName = "\"hook_event_name\"";
+// The text of a member of the client's JSON, without reading all of it: the node does that. Empty: there is none, more than one that
+// differ, or one with escapes.
+std::string member_in(std::string_view input, std::string_view name) {
+  const std::string quoted = '"' + std::string(name) + '"';
   std::string found;
-  for (std::size_t at = input.find(kName); at != std::string_view::npos; at = input.find(kName, at + 1)) {
-    std::size_t begin = input.find_first_not_of(" \t\r\n", at + kName.size());
+  for (std::size_t at = input.find(quoted); at != std::string_view::npos; at = input.find(quoted, at + 1)) {
+    std::size_t begin = input.find_first_not_of(" \t\r\n", at + quoted.size());
     if (begin == std::string_view::npos || input[begin] != ':') continue;
     begin = input.find_first_not_of(" \t\r\n", begin + 1);
     if (begin == std::string_view::npos || input[begin] != '"') return {};
     const std::size_t end = input.find('"', begin + 1);
     if (end == std::string_view::npos) return {};
     const std::string_view one = input.substr(begin + 1, end - begin - 1);
-    if (!found.empty() && found != one) return {};
+    if (one.find('\\') != std::string_view::npos || (!found.empty() && found != one)) return {};
     found = one;
   }
   return found;
@@ -171,6 +173,39 @@ void append_query(std::string& target, char mark, std::string_view name, std::st
   }
 }
 
+// The end of a file of the client's; empty: it is none, or cannot be read.
+std::string tail_of(const std::string& path) {
+  std::string out;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return out;
+  struct stat status = {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+    const auto size = static_cast<std::size_t>(status.st_size);
+    const std::size_t wanted = std::min(size, kTranscriptTailBytes);
+    out.resize(wanted);
+    std::size_t got = 0;
+    while (got < wanted) {
+      const ssize_t piece = ::pread(file, out.data() + got, wanted - got, static_cast<off_t>(size - wanted + got));
+      if (piece <= 0) break;
+      got += static_cast<std::size_t>(piece);
+    }
+    out.resize(got);
+  }
+  ::close(file);
+  return out;
+}
+
+// The end of the client's transcript, behind the event, where only that has what the model wrote last (hooks/transcript.h): a file that
+// the user's own programs may read, and the node may not. How many bytes.
+std::size_t append_transcript(const Arguments& arguments, std::string& body) {
+  if (arguments.client != "copilot" || arguments.event != "agentStop") return 0;
+  const std::string path = member_in(body, "transcriptPath");
+  if (path.empty()) return 0;
+  const std::string tail = tail_of(path);
+  body += tail;
+  return tail.size();
+}
+
 // What the node answers: `EXIT OUT_BYTES ERR_BYTES`, a line feed, and that many bytes of each.
 bool read_answer(const std::string& body, hooks::Written& said) {
   const std::size_t end = body.find('\n');
@@ -255,7 +290,7 @@ int main(int argc, char** argv) {
   hook::Asked asked;
   const bool is_whole = hook::read_all(STDIN_FILENO, asked.body, kInputBytesMax, deadline);
   if (arguments.event.empty()) {
-    arguments.event = event_in(asked.body);
+    arguments.event = member_in(asked.body, "hook_event_name");
     arm_last_resort(arguments);
   }
   if (!is_whole) fail("the event on standard input did not come, or is too long");
@@ -267,6 +302,8 @@ int main(int argc, char** argv) {
   append_query(asked.target, '?', "event", arguments.event);
   if (!arguments.role.empty()) append_query(asked.target, '&', "role", arguments.role);
   if (!arguments.proxied.empty()) append_query(asked.target, '&', "proxied", arguments.proxied);
+  if (const std::size_t bytes = append_transcript(arguments, asked.body); bytes != 0)
+    append_query(asked.target, '&', "transcript_bytes", std::to_string(bytes));
   asked.session_token = environment("BATON_SESSION_TOKEN");
   for (const char c : asked.session_token)
     if (c <= ' ' || c > '~') fail("BATON_SESSION_TOKEN holds what no token does");

@@ -159,6 +159,17 @@ tl::expected<ToolName, std::string> parted(std::string_view name, std::string_vi
     if (const std::string_view tool = after_server(name, server, between); !tool.empty())
       readings.emplace_back(server, tool);
   if (readings.size() == 1) return of_server(readings[0].first, readings[0].second);
+  // A contract names server and tool: where exactly one is spelled so, and is of a server that it could be, it is that.
+  std::vector<std::pair<std::string_view, std::string_view>> known;
+  for (const std::string_view one : beside.tools) {
+    const std::size_t colon = one.find(':');
+    if (colon == std::string_view::npos || after_server(name, one.substr(0, colon), between) != one.substr(colon + 1))
+      continue;
+    const std::pair<std::string_view, std::string_view> reading(one.substr(0, colon), one.substr(colon + 1));
+    if (readings.empty() || std::find(readings.begin(), readings.end(), reading) != readings.end())
+      known.push_back(reading);
+  }
+  if (known.size() == 1) return of_server(known[0].first, known[0].second);
   const std::size_t at = name.find(between);
   const bool parts = at != std::string_view::npos && at != 0 && at + between.size() < name.size();
   // Found again from the next character on: `a___b` could be parted in two places too.

@@ -9,8 +9,8 @@
 // and put `_` for characters that models' APIs do not take.
 //
 // One name, one tool. Names come from servers and models as well as from clients, so a spelling that could be read as two
-// tools (a server `a` with `b__c`, a server `a__b` with `c`) is refused rather than guessed, unless what the client says beside it, or
-// the list of servers that are configured, leaves one reading. Two different tools never get one canonical name, but for the
+// tools (a server `a` with `b__c`, a server `a__b` with `c`) is refused rather than guessed, unless what the client says beside it,
+// the list of servers that are configured, or the one tool of that spelling that there is a contract for, leaves one reading. Two different tools never get one canonical name, but for the
 // shells: nothing else is ever `Bash`, and no name without a server has a slash.
 #pragma once
 
@@ -36,6 +36,8 @@ struct Beside {
       server;  // the client says which server (Claude Code's mcp_server, Gemini's mcp_context)
   std::optional<std::string_view> tool;  // and what the server calls it (mcp_context)
   std::span<const std::string> servers;  // that are configured; empty: not known
+  std::span<const std::string> tools =
+      {};  // `server:tool`, of those that somebody has a contract for: they settle what is left open
   bool servers_are_all = false;  // `servers` is complete: what fits none of them is no MCP tool (OpenCode's plugin)
   bool is_mcp = false;           // the event itself is about an MCP tool (Cursor's beforeMCPExecution)
 };

@@ -107,6 +107,8 @@ class Reader {
     if (event_.client_session.empty()) return no("the event has no " + shown(in_.session));
     if (auto done = take_id(event_.agent_id, root_, in_.agent_id); !done) return done;
     if (auto done = take_id(event_.agent_type, root_, in_.agent_type); !done) return done;
+    if (event_.client == Client::Copilot)
+      if (auto done = copilot_subagent(); !done) return done;
     if (auto done = take(event_.cwd, root_, in_.cwd); !done) return done;
     if (event_.client == Client::Cursor && event_.cwd.empty())
       if (const Node first = root_["workspace_roots"].element(0); first.is_string()) event_.cwd = first.string();
@@ -114,6 +116,19 @@ class Reader {
     if (event_.kind == Kind::SubagentStop)
       if (auto done = take(event_.transcript, root_, "agent_transcript_path"); !done) return done;
     if (event_.transcript.empty()) return take(event_.transcript, root_, in_.transcript);
+    return {};
+  }
+
+  // Copilot CLI tells twice that a subagent would stop: as the stop of a session that has a parent, and then as its parent's. The second
+  // has what it said, so that the first is nothing to Baton.
+  Done copilot_subagent() {
+    std::string parent;
+    if (auto done = take_id(parent, root_, "parentAgentId"); !done) return done;
+    if (event_.agent_type.empty())
+      if (auto done = take_id(event_.agent_type, root_, "agentType"); !done) return done;
+    if (parent.empty()) return {};
+    event_.client_session = std::move(parent);
+    if (event_.kind == Kind::Stop) event_.kind = Kind::Other;
     return {};
   }
 
@@ -178,6 +193,7 @@ class Reader {
   Done named(Node said) {
     Beside beside;
     beside.servers = reading_.servers;
+    beside.tools = reading_.tools;
     std::vector<std::string> listed;
     if (event_.client == Client::OpenCode && said["mcp_servers"].is_array()) {
       for (const Node server : said["mcp_servers"].elements()) {
@@ -388,6 +404,9 @@ class Reader {
   Done stop() {
     if (event_.kind != Kind::Stop && event_.kind != Kind::SubagentStop) return {};
     if (auto done = take(event_.last_message, root_, in_.last_message); !done) return done;
+    if (event_.client == Client::Copilot && event_.last_message.empty())
+      if (auto done = take(event_.last_message, root_, "response"); !done) return done;
+    if (event_.last_message.empty()) event_.last_message = reading_.last_message;
     event_.stop_was_blocked = root_["stop_hook_active"].is_true() || root_["stop_was_blocked"].is_true();
     if (const Node loops = root_["loop_count"]; loops.is_number()) event_.stop_was_blocked = loops.number_text() != "0";
     return {};

@@ -29,8 +29,11 @@ namespace baton::hooks {
 using CommandReader = std::function<json::Value(std::string_view command, std::string_view cwd)>;
 
 struct Reading {
-  CommandReader command;                 // empty: {"command": ..., "opaque": true}
-  std::span<const std::string> servers;  // MCP servers that are configured for the client, where that is known
+  CommandReader command = {};                 // empty: {"command": ..., "opaque": true}
+  std::span<const std::string> servers = {};  // MCP servers that are configured for the client, where that is known
+  std::span<const std::string> tools = {};    // `server:tool`: MCP tools that there are contracts for
+  // What the model wrote last, from the client's transcript (hooks/transcript.h), where the event does not have it.
+  std::string_view last_message = {};
 };
 
 // `event_name` as the hook was registered for it; may be empty for clients whose events name themselves (all but Copilot CLI).

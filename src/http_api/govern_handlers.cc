@@ -108,6 +108,10 @@ void kill_session(const AskedPtr& asked) {
   cases(asked).kill_session(asked->mutation(), asked->id, asked->body.text("reason"), settle(asked));
 }
 
+void resume_session(const AskedPtr& asked) {
+  cases(asked).resume_session(asked->mutation(), asked->id, asked->body.text("note"), settle(asked));
+}
+
 void close_session(const AskedPtr& asked) { cases(asked).close_session(asked->mutation(), asked->id, settle(asked)); }
 
 void list_approvals(const AskedPtr& asked) {

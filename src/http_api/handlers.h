@@ -44,6 +44,7 @@ void settle_call(const AskedPtr& asked);
 void add_label(const AskedPtr& asked);
 void report_cost(const AskedPtr& asked);
 void kill_session(const AskedPtr& asked);
+void resume_session(const AskedPtr& asked);
 void close_session(const AskedPtr& asked);
 void list_approvals(const AskedPtr& asked);
 void show_approval(const AskedPtr& asked);

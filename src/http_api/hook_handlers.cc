@@ -2,19 +2,27 @@
 // Hooks of coding agents: an event as the client says it, and the answer as the client wants to hear it (hooks/event.h). In between the
 // use cases of governed sessions, as for everybody else.
 //
-// Whose session it is: that of the token that is shown; else one for each session of the client, opened when it is first seen. Opening
-// carries a key made of the client's own id for it, so that the same one is found again after a restart.
+// Whose session it is: that of the token that is shown; else that of the supervised agent which the hook descends from; else one for each
+// session of the client, opened when it is first seen. Its id is made of the client's own, so that the same one is found again, for ever:
+// a client's session that ends and comes back goes on with what it has used up (docs/decisions/0049).
+//
+// What subagents do is done in that session, and is recorded as theirs (docs/decisions/0048).
 //
 // Nothing waits in a hook: what needs a person is refused with the id of what was asked, and is proposed again by the agent.
+#include <algorithm>
 #include <array>
 
+#include "base/limits.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "hooks/names.h"
 #include "hooks/read.h"
+#include "hooks/transcript.h"
 #include "hooks/write.h"
 #include "http_api/handlers.h"
 #include "json/value.h"
+#include "mcp/answers.h"
+#include "runtime/client_sessions.h"
 #include "shell/arguments.h"
 
 namespace baton::http_api::handlers {
@@ -28,9 +36,9 @@ using runtime::Answer;
 
 // How often an agent is asked again for its handoff before its session has failed.
 constexpr int kRepairsMax = 2;
-// A client that comes back to a session which was closed gets another one: so often.
-constexpr int kGenerationsMax = 64;
 constexpr std::size_t kOutputTail = 4096;
+// Before the key of what a client calls a session and what is a subagent: in the same memory.
+const std::string kDelegated = "delegated\n";
 
 std::string text_in(const Value* value, std::string_view name) {
   const Value* found = value != nullptr && value->is_object() ? value->find(name) : nullptr;
@@ -85,38 +93,67 @@ class Hook : public std::enable_shared_from_this<Hook> {
   explicit Hook(AskedPtr asked) : asked_(std::move(asked)) {}
 
   void run() {
-    const auto client = hooks::client_named(asked_->id);
-    if (!client)
+    client_ = hooks::client_named(asked_->id);
+    if (!client_)
       return asked_->refuse(
           {report(Code::REQUEST_NOT_FOUND, {}, {{"what", "client"}, {"name", printable(asked_->id, 64)}})});
+    if (read({})) return go_on();
+    // A name that could be two tools: what there are contracts for may tell.
+    read_then(asked_, [self = shared_from_this()](const AskedPtr& by) {
+      const std::string& session = by->caller.session_id.empty() ? by->caller.agent_session : by->caller.session_id;
+      if (self->read(self->cases().server_tools(session, by->query.text("role")))) return self->go_on();
+      // Whoever cannot say what it wants does not get it.
+      self->say(
+          hooks::write_failure(*self->client_, by->query.text("event"), sentence("hook_input", self->problem_, "")));
+    });
+  }
+
+ private:
+  bool read(const std::vector<std::string>& tools) {
     const auto command = [](std::string_view line, std::string_view cwd) {
       return shell::arguments_of(shell::parse(line), cwd);
     };
-    auto read =
-        hooks::read(*client, asked_->query.text("event"), asked_->request().body, {.command = command, .servers = {}});
-    // Whoever cannot say what it wants does not get it.
-    if (!read)
-      return say(hooks::write_failure(*client, asked_->query.text("event"), sentence("hook_input", read.error(), "")));
-    event_ = std::move(*read);
+    std::string_view body = asked_->request().body;
+    std::string last_message;
+    if (const auto bytes = static_cast<std::size_t>(asked_->query.integer("transcript_bytes").value_or(0));
+        bytes != 0 && bytes <= body.size()) {
+      last_message = hooks::last_message_in(*client_, body.substr(body.size() - bytes)).value_or("");
+      body.remove_suffix(bytes);
+    }
+    std::vector<std::string> servers;
+    const std::string proxied = asked_->query.text("proxied");
+    for (const std::string_view server : split(proxied, ','))
+      if (!server.empty()) servers.emplace_back(server);
+    auto read = hooks::read(*client_, asked_->query.text("event"), body,
+                            {.command = command, .servers = servers, .tools = tools, .last_message = last_message});
+    if (!read) problem_ = read.error();
+    else event_ = std::move(*read);
+    return read.has_value();
+  }
+
+  void go_on() {
     switch (event_.kind) {
       case Kind::BeforeTool:
-        // The proxy in front of that server decides, with the same session.
-        if (event_.is_mcp && is_in_list(asked_->query.text("proxied"), event_.tool.substr(0, event_.tool.find('/'))))
-          return reply({});
+        find_out_about_proxy();
+        if (is_the_proxys()) return reply({});
         return in_session([](Hook& hook) { hook.name_tool(&Hook::propose); });
       case Kind::AfterTool:
       case Kind::ToolFailed:
-        if (event_.is_mcp && is_in_list(asked_->query.text("proxied"), event_.tool.substr(0, event_.tool.find('/'))))
-          return reply({});
+        find_out_about_proxy();
+        if (is_the_proxys()) return reply({});
         return in_session([](Hook& hook) { hook.name_tool(&Hook::settle_own); });
       case Kind::SessionStart: return in_session([](Hook& hook) { hook.greet(); });
       case Kind::SessionEnd: return in_session([](Hook& hook) { hook.close(); });
       case Kind::Stop: return in_session([](Hook& hook) { hook.stop(); });
+      case Kind::SubagentStart:
+      case Kind::SubagentStop:
+        if (!subagent()) return reply({});  // the client does not say which
+        return in_session(
+            [](Hook& hook) { hook.event_.kind == Kind::SubagentStart ? hook.begin_subagent() : hook.end_subagent(); });
       default: return reply({});
     }
   }
 
- private:
   runtime::UseCases& cases() { return asked_->workings().around.cases; }
   HookMemory& memory() { return asked_->workings().hooks; }
 
@@ -154,52 +191,93 @@ class Hook : public std::enable_shared_from_this<Hook> {
     };
   }
 
+  // --- a proxy in front of the server
+
+  // The same call comes by there, and is begun there: here it is proposed, and counted, and afterwards confirmed.
+  void find_out_about_proxy() {
+    is_proxied_ =
+        event_.is_mcp && is_in_list(asked_->query.text("proxied"), event_.tool.substr(0, event_.tool.find('/')));
+  }
+  // It has a session of its own and decides alone; or it is a tool that the proxy itself offers.
+  bool is_the_proxys() const {
+    return is_proxied_ && (!is_session_shared() || mcp::is_own_tool(event_.tool.substr(event_.tool.find('/') + 1)));
+  }
+  bool is_session_shared() const { return !asked_->caller.session_id.empty() || !asked_->caller.agent_session.empty(); }
+
   // --- whose session
 
   using Then = void (*)(Hook&);
 
   void in_session(Then then) {
-    if (!asked_->caller.session_id.empty()) {
-      session_ = asked_->caller.session_id;
+    const runtime::Caller& caller = asked_->caller;
+    if (!caller.session_id.empty() || !caller.agent_session.empty()) {
+      // Below a supervised agent one is that agent, whatever its client calls itself: another client's session is no way to limits of
+      // its own.
+      session_ = caller.session_id.empty() ? caller.agent_session : caller.session_id;
       return then(*this);
     }
-    key_ = asked_->caller.actor.id + "\n" + asked_->id + "\n" + event_.client_session;
+    key_ = caller.actor.id + "\n" + asked_->id + "\n" + event_.client_session;
     if (auto known = memory().session(key_)) {
       session_ = std::move(*known);
       // A client that begins again may have been told of the end of the one before.
       if (event_.kind != Kind::SessionStart) return then(*this);
+    } else if (may_be_delegated()) {
+      return find_parent(then);
     }
-    open(1, then);
+    open(then);
   }
 
-  void open(int generation, Then then) {
-    runtime::Mutation by = asked_->mutation();
-    by.idempotency_key = "hook-" + sha256_hex(key_) + "-" + std::to_string(generation);
-    by.request_sha256 = sha256_hex(by.idempotency_key);
+  // A subagent of Copilot CLI calls as if it were a session of its own, which never began. What began it is a call of its parent's, which is
+  // under way: where there is one such session, it is its parent.
+  bool may_be_delegated() const {
+    return event_.client == hooks::Client::Copilot &&
+           (event_.kind == Kind::BeforeTool || event_.kind == Kind::AfterTool || event_.kind == Kind::ToolFailed);
+  }
+
+  void find_parent(Then then) {
+    if (auto known = memory().session(kDelegated + key_)) return work_for(std::move(*known), then);
+    read_then(asked_, [self = shared_from_this(), then](const AskedPtr& by) {
+      const auto own = self->cases().show_session(runtime::client_session_id(self->key_));
+      if (!own) return self->fail(own.error());
+      if (*own) return self->open(then);
+      const auto open = self->cases().list_sessions("open", "", limits::kListedItemsMax);
+      if (!open) return self->fail(open.error());
+      std::vector<std::string> parents;
+      for (const Value& one : open->find("sessions")->elements())
+        if (text_in(&one, "actor_id") == by->caller.actor.id && self->is_delegating(text_in(&one, "id")))
+          parents.push_back(text_in(&one, "id"));
+      // Of several nobody can tell which: it is held to the contract by itself.
+      if (parents.size() != 1) return self->open(then);
+      self->memory().keep_session(kDelegated + self->key_, parents[0]);
+      self->work_for(std::move(parents[0]), then);
+    });
+  }
+
+  bool is_delegating(const std::string& session) {
+    const auto shown = cases().show_session(session);
+    const Value* open = shown && *shown ? member((*shown)->find("governed"), "open_calls") : nullptr;
+    return open != nullptr && open->is_array() &&
+           std::any_of(open->elements().begin(), open->elements().end(), [](const Value& call) {
+             return text_in(&call, "tool") == "task" && text_in(&call, "state") == "executing";
+           });
+  }
+
+  void work_for(std::string parent, Then then) {
+    event_.agent_id = event_.client_session;
+    session_ = std::move(parent);
+    key_.clear();
+    then(*this);
+  }
+
+  void open(Then then) {
     runtime::OpenSession wanted;
     wanted.role = asked_->query.text("role");
-    cases().open_session(by, std::move(wanted), answered([generation, then](Hook& self, Answer answer) {
+    wanted.client_key = key_;
+    cases().open_session(asked_->mutation(), std::move(wanted), answered([then](Hook& self, const Answer& answer) {
                            self.session_ = text_in(answer.body.find("session"), "id");
-                           if (!answer.replayed) return self.opened(then);
-                           // It was opened before: is it still?
-                           read_then(self.asked_, [kept = self.shared_from_this(), generation, then](const AskedPtr&) {
-                             kept->look(generation, then);
-                           });
+                           self.memory().keep_session(self.key_, self.session_);
+                           then(self);
                          }));
-  }
-
-  void look(int generation, Then then) {
-    const auto shown = cases().show_session(session_);
-    if (!shown) return fail(shown.error());
-    const Value* governed = *shown ? (*shown)->find("governed") : nullptr;
-    // Killed is killed: whoever comes back is told so by the refusal of whatever it wants.
-    if (text_in(governed, "standing") != "closed" || generation >= kGenerationsMax) return opened(then);
-    open(generation + 1, then);
-  }
-
-  void opened(Then then) {
-    memory().keep_session(key_, session_);
-    then(*this);
   }
 
   // A contract may be for a server's tool alone, or for a tool of that name.
@@ -223,8 +301,14 @@ class Hook : public std::enable_shared_from_this<Hook> {
     call.set("arguments", event_.arguments);
     calls.push(std::move(call));
     body.set("calls", std::move(calls));
-    body.set("start", true);
+    body.set(is_proxied_ ? "other_door" : "start", true);
     body.set("resume", true);
+    if (const auto seen = subagent()) {
+      Value by = Value::object();
+      by.set("id", seen->client_id);
+      if (!seen->type.empty()) by.set("type", seen->type);
+      body.set("subagent", std::move(by));
+    }
     cases().govern_call(asked_->mutation(), session_, json::write(body),
                         answered([](Hook& self, Answer answer) { self.decided(answer.body); }));
   }
@@ -234,6 +318,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
     const std::string verdict = text_in(call, "verdict"), id = text_in(call, "call_id");
     const Value* started = member(call, "started");
     if (started != nullptr && started->kind() == json::Kind::Boolean && started->boolean()) return begun(id);
+    // The proxy begins it, or waits for the person: it can.
+    if (is_proxied_ && (verdict == "allow" || verdict == "checkpoint")) return begun(id);
     if (verdict == "allow") {
       Value start = Value::object();
       start.set("call_id", id);
@@ -260,28 +346,42 @@ class Hook : public std::enable_shared_from_this<Hook> {
       instead = text_in(way, "text");
     std::string rule = text_in(failure, "code");
     if (rule.empty()) rule = text_in(call, "reason");
+    // The client goes on with a session that was closed by another door than this one: it is opened again.
+    if (rule == info(Code::session_closed).name && !key_.empty() && !reopened_) {
+      reopened_ = true;
+      memory().forget_session(key_);
+      return open([](Hook& hook) { hook.name_tool(&Hook::propose); });
+    }
     deny(rule.empty() ? "engine_error" : rule, text_in(failure, "message"), instead);
   }
 
   // Nothing is said: the client's own permissions still count.
   void begun(const std::string& id) {
-    memory().keep_call(session_, event_.call_id, {id, sha256_hex(json::write(event_.input))});
+    memory().keep_call(session_, seen_as(), {id, input_sha256()});
     reply({});
   }
 
+  std::string input_sha256() const { return sha256_hex(json::write(event_.input)); }
+
+  // What a call is known by until it is settled: the client's id for it, else what is called with what.
+  std::string seen_as() const { return event_.call_id.empty() ? event_.tool + "\n" + input_sha256() : event_.call_id; }
+
   // --- after a tool
 
-  void settle_own() { settle_call(event_.call_id); }
+  void settle_own() {
+    const auto begun = memory().take_call(session_, seen_as());
+    // Something else was done than what was judged. What, nobody here knows.
+    is_changed_ = begun && begun->input_sha256 != input_sha256();
+    settle_call(begun ? begun->call_id : event_.call_id);
+  }
 
-  void settle_call(const std::string& seen_as) {
-    const auto begun = memory().take_call(session_, seen_as);
-    const std::string id = begun ? begun->call_id : seen_as;
+  void settle_call(const std::string& id) {
     Value body = Value::object();
     body.set("call_id", id);
-    if (begun && begun->input_sha256 != sha256_hex(json::write(event_.input))) {
-      // Something else was done than what was judged. What, nobody here knows.
+    if (is_proxied_) body.set("confirms", true);
+    if (is_changed_) {
       body.set("result", "unknown");
-      is_changed_ = true;
+      body.set("input_changed", true);
     } else if (event_.failed) {
       body.set("result", "error");
       Value error = Value::object();
@@ -296,18 +396,19 @@ class Hook : public std::enable_shared_from_this<Hook> {
     cases().settle_call(asked_->mutation(), session_, json::write(body),
                         [self = shared_from_this()](Result<Answer> answer) {
                           if (!answer) return self->fail(answer.error());
-                          if (!answer->refused.empty()) return self->find_open(answer->refused);
+                          if (!answer->refused.empty()) return self->find_open();
                           self->settled(answer->body);
                         });
   }
 
-  // The node was started again since, or the call that began was one that a person had approved under another id.
-  void find_open(const std::vector<Diagnostic>& refused) {
-    if (looked_) return reply({});
+  // The node was started again since; or nobody had asked.
+  void find_open() {
+    if (looked_ || is_proxied_) return reply({});  // the proxy has said what became of it
     looked_ = true;
-    read_then(asked_, [self = shared_from_this(), refused](const AskedPtr&) {
+    read_then(asked_, [self = shared_from_this()](const AskedPtr&) {
       const auto shown = self->cases().show_session(self->session_);
-      const Value* open = shown && *shown ? member((*shown)->find("governed"), "open_calls") : nullptr;
+      const Value* governed = shown && *shown ? (*shown)->find("governed") : nullptr;
+      const Value* open = member(governed, "open_calls");
       std::string found;
       int count = 0;
       if (open != nullptr && open->is_array())
@@ -316,16 +417,42 @@ class Hook : public std::enable_shared_from_this<Hook> {
             found = text_in(&one, "call_id");
             ++count;
           }
+      if (count == 1) return self->settle_call(found);
       // Of several nobody can tell which: they stay open, and are unknown when their time is over.
-      if (count != 1) return self->reply({});
-      self->settle_call(found);
+      if (count > 1 || text_in(governed, "standing") != "open" || text_in(governed, "mode") != "enforce")
+        return self->reply({});
+      self->look_for_proposal();
     });
+  }
+
+  // A call that was made, and that is none of those that were allowed.
+  void look_for_proposal() {
+    // It failed, which a call that was refused does too; or it is told of twice, the second time without its id.
+    if (event_.kind != Kind::AfterTool || (event_.client == hooks::Client::Cursor && event_.name != "postToolUse"))
+      return reply({});
+    using Proposed = runtime::UseCases::Proposed;
+    const auto was = cases().was_proposed(session_, event_.call_id, event_.tool);
+    if (!was) return fail(was.error());
+    if (*was == Proposed::Allowed) return reply({});
+    runtime::UseCases::UnhookedCall call;
+    call.call_id = event_.call_id;
+    call.tool = event_.tool;
+    call.arguments_sha256 = sha256_hex(json::write(event_.arguments));
+    call.problem = *was == Proposed::Refused ? "it had been refused" : "nobody was asked before it was made";
+    call.subagent = subagent();
+    const std::string why = report(Code::unhooked_call, {}, {{"tool", call.tool}, {"problem", call.problem}}).message;
+    cases().note_unhooked(
+        asked_->mutation(), session_, std::move(call), answered([why](Hook& self, const Answer&) {
+          self.reply({Reply::Kind::Context, std::string(info(Code::unhooked_call).name) + ": " + why});
+        }));
   }
 
   void settled(const Value& body) {
     if (is_changed_)
-      return deny("input_changed", "what was run is not what was allowed, so that its outcome counts as unknown",
-                  "run it again as it was allowed");
+      return deny(
+          "input_changed",
+          "what was run is not what was allowed, so that its outcome counts as unknown and the session is paused",
+          "an operator looks at it and resumes the session: `baton session resume " + session_ + "`");
     const Value* failures = body.find("failures");
     if (failures != nullptr && failures->is_array())
       for (const Value& one : failures->elements())
@@ -344,10 +471,36 @@ class Hook : public std::enable_shared_from_this<Hook> {
 
   void close() {
     // A leased one is ended by its handoff, or by whoever supervises it.
-    if (!asked_->caller.session_id.empty()) return reply({});
+    if (key_.empty()) return reply({});
     memory().forget_session(key_);
     cases().close_session(asked_->mutation(), session_,
                           [self = shared_from_this()](const Result<Answer>&) { self->reply({}); });
+  }
+
+  // --- subagents
+
+  // Which subagent the event is about, or is of. Copilot CLI says only what kind it is.
+  std::optional<runtime::SubagentSeen> subagent() const {
+    if (!event_.agent_id.empty()) return runtime::SubagentSeen{event_.agent_id, event_.agent_type};
+    const bool about_one = event_.kind == Kind::SubagentStart || event_.kind == Kind::SubagentStop;
+    if (about_one && !event_.agent_type.empty())
+      return runtime::SubagentSeen{"type:" + event_.agent_type, event_.agent_type};
+    return std::nullopt;
+  }
+
+  void begin_subagent() {
+    cases().start_subagent(asked_->mutation(), session_, *subagent(), answered([](Hook& self, const Answer& answer) {
+                             self.reply({Reply::Kind::Context, text_in(&answer.body, "text")});
+                           }));
+  }
+
+  void end_subagent() {
+    cases().end_subagent(asked_->mutation(), session_, *subagent(), event_.last_message,
+                         answered([](Hook& self, const Answer& answer) {
+                           const std::string again = text_in(&answer.body, "asked_again");
+                           if (again.empty()) return self.reply({});
+                           self.reply({Reply::Kind::AskAgain, again});
+                         }));
   }
 
   // A session with work owes its handoff in its last words, and so does one whose pack says so.
@@ -368,7 +521,7 @@ class Hook : public std::enable_shared_from_this<Hook> {
           if (!answer) return self->fail(answer.error());
           if (answer->refused.empty()) {
             self->memory().forget_repairs(self->session_);
-            // Whoever goes on in the same window afterwards is in another session.
+            // Whoever goes on in the same window afterwards opens it again.
             if (!self->key_.empty() && text_in(&answer->body, "standing") == "closed")
               self->memory().forget_session(self->key_);
             return self->reply({});
@@ -391,10 +544,12 @@ class Hook : public std::enable_shared_from_this<Hook> {
   }
 
   const AskedPtr asked_;
+  std::optional<hooks::Client> client_;
+  std::string problem_;  // of an event that could not be read
   Event event_;
   std::string session_, key_;
   runtime::OwedWords owed_;
-  bool looked_ = false, is_changed_ = false;
+  bool is_proxied_ = false, looked_ = false, is_changed_ = false, reopened_ = false;
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ class HookMemory {
   void keep_session(const std::string& key, std::string id) { put(sessions_, key, std::move(id)); }
   void forget_session(const std::string& key) { static_cast<void>(take(sessions_, key)); }
 
-  // A call that began: the id it has with the rules, which is another one when a person had approved it before, and what was judged.
+  // A call that began, by what it is seen as: the id it has with the rules, which is another one when a person had approved it before or
+  // when the client has none, and what was judged.
   struct Begun {
     std::string call_id, input_sha256;
   };

@@ -69,6 +69,7 @@ constexpr std::array kStatuses = {
     StatusRow{"EXIT_NO_ACTIVE_PHASE", 409},
     StatusRow{"EXIT_PHASE_MISMATCH", 409},
     StatusRow{"EXIT_SESSION_PHASE", 409},
+    StatusRow{"EXIT_SUBAGENTS_OPEN", 409},
     StatusRow{"EXIT_TERMINAL", 409},
     StatusRow{"IDEMPOTENCY_", 409},
     StatusRow{"LEASE_", 409},

@@ -294,7 +294,10 @@ void NodeLink::follow(std::string own_calls, std::function<void()> changed) {
 void NodeLink::listen() {
   // Of a session that is ours alone, steps and receipts are our own.
   std::string target = "/v1/events?stream=" + percent_encoded("session/" + session_id_);
-  if (is_own_) target += "&type=session.ruled&type=session.labelled&type=session.cost&type=session.ended";
+  if (is_own_)
+    target +=
+        "&type=session.ruled&type=session.labelled&type=session.cost&type=session.ended&type=session.paused&type="
+        "session.resumed&type=session.reopened";
   net::AsyncRequest asked = request("GET", std::move(target));
   asked.headers.push_back({"Accept", "text/event-stream"});
   if (!last_event_id_.empty()) asked.headers.push_back({"Last-Event-ID", last_event_id_});

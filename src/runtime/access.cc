@@ -280,6 +280,7 @@ tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
   // not be looked up, which takes longer than the rest of all this.
   const Descent descent = caller.session_id.empty() ? descent_of(presented) : Descent{Descent::Supervised};
   caller.supervised = !caller.session_id.empty() || descent.kind != Descent::Free;
+  caller.agent_session = descent.session_id;
   if (token && (token->kind == Agent || !caller.supervised)) {
     caller.actor = {.id = token->actor_id, .kind = token->kind, .names = token->names};
     caller.token_id = token->id;

@@ -47,6 +47,13 @@ Result<void> fold_session_labelled(const Event& event, json::Node payload, store
 Result<void> fold_session_cost(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_session_cancel_requested(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_session_ended(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_reopened(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_paused(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_session_resumed(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_unhooked_call(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_subagent_started(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_subagent_refused(const Event& event, json::Node payload, store::Transaction& transaction);
+Result<void> fold_subagent_ended(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_approval_requested(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_approval_moved(const Event& event, json::Node payload, store::Transaction& transaction);
 Result<void> fold_approval_enriched(const Event& event, json::Node payload, store::Transaction& transaction);

@@ -28,6 +28,7 @@ Result<GovernedSession> governed_of(const Event& event, json::Node payload, stor
 Result<void> store_state(const Event& event, json::Node payload, GovernedSession& session,
                          store::Transaction& transaction) {
   if (!read_time(payload, "at", session.changed_at)) return malformed(event, "at");
+  session.prune_other_doors();
   return transaction.update(tables::kSessionStates, row_of(session));
 }
 
@@ -160,8 +161,12 @@ Result<void> fold_session_opened(const Event& event, json::Node payload, store::
 Result<void> fold_session_step(const Event& event, json::Node payload, store::Transaction& transaction) {
   return change_state(event, payload, transaction, [&](GovernedSession& session) {
     const auto step = read_step(*session.rules, payload);
-    if (step) session::take_step(*session.rules, session.state, *step);
-    return step.has_value();
+    if (!step) return false;
+    session::take_step(*session.rules, session.state, *step);
+    if (payload["other_door"].is_true())
+      for (const json::Node call : payload["calls"].elements())
+        if (call["call_id"].is_string()) session.other_doors.emplace_back(call["call_id"].string());
+    return true;
   });
 }
 
@@ -238,6 +243,8 @@ Result<void> fold_session_ended(const Event& event, json::Node payload, store::T
   std::optional<workflow::Footprint> before;
   if (!session->workflow_id.empty()) before = workflow::footprint_of(*session->rules, session->state);
   session::take_end(*session->rules, session->state, standing, because);
+  for (Subagent& one : session->subagents)
+    if (one.open) session->end_subagent(one.id, {}, at);
   if (auto done = store_state(event, payload, *session, transaction); !done) return done;
   if (before)
     if (auto done = follow_session(event, *session, *before, {}, transaction); !done) return done;
@@ -253,6 +260,90 @@ Result<void> fold_session_ended(const Event& event, json::Node payload, store::T
   own->ended_because = because;
   own->ended_at = at;
   return transaction.update(tables::kSessions, row_of(*own));
+}
+
+// A session that was closed, and that its client came back to.
+Result<void> fold_session_reopened(const Event& event, json::Node payload, store::Transaction& transaction) {
+  auto session = governed_of(event, payload, transaction);
+  if (!session) return tl::make_unexpected(session.error());
+  session::take_reopening(session->state);
+  if (auto done = store_state(event, payload, *session, transaction); !done) return done;
+  const auto row = transaction.get(tables::kSessions, {session->id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return malformed(event, "session that is known");
+  auto own = read_session(**row);
+  if (!own) return tl::make_unexpected(own.error());
+  own->state = work::SessionState::Open;
+  own->ended_because.clear();
+  own->ended_at.reset();
+  // It goes on: what it said last was not its last word.
+  if (!own->plan_status.empty()) own->plan_status = "IN_PROGRESS";
+  own->reports_in_a_row = 0;
+  return transaction.update(tables::kSessions, row_of(*own));
+}
+
+Result<void> fold_session_paused(const Event& event, json::Node payload, store::Transaction& transaction) {
+  return change_state(event, payload, transaction, [&](GovernedSession& session) {
+    std::string because;
+    if (!read_text(payload, "because", because)) return false;
+    session::take_pause(session.state, because);
+    return true;
+  });
+}
+
+Result<void> fold_session_resumed(const Event& event, json::Node payload, store::Transaction& transaction) {
+  return change_state(event, payload, transaction, [&](GovernedSession& session) {
+    session::take_resumption(session.state);
+    return true;
+  });
+}
+
+Result<void> fold_unhooked_call(const Event& event, json::Node payload, store::Transaction& transaction) {
+  return change_state(event, payload, transaction, [&](GovernedSession& session) {
+    ++session.unhooked_calls;
+    return true;
+  });
+}
+
+// --- subagents
+
+Result<void> fold_subagent_started(const Event& event, json::Node payload, store::Transaction& transaction) {
+  return change_state(event, payload, transaction, [&](GovernedSession& session) {
+    std::string id, type;
+    Time at;
+    if (!read_text(payload, "agent_id", id) || !read_time(payload, "at", at)) return false;
+    if (payload["type"].is_string()) read_text(payload, "type", type);
+    session.begin_subagent(id, type, at);
+    return true;
+  });
+}
+
+Result<void> fold_subagent_refused(const Event& event, json::Node payload, store::Transaction& transaction) {
+  return change_state(event, payload, transaction, [&](GovernedSession& session) {
+    std::string id;
+    std::int64_t repairs = 0;
+    if (!read_text(payload, "agent_id", id) || !read_number(payload, "repairs", repairs)) return false;
+    session.repair_subagent(id, static_cast<std::uint32_t>(repairs));
+    return session.find_subagent(id) != nullptr;
+  });
+}
+
+Result<void> fold_subagent_ended(const Event& event, json::Node payload, store::Transaction& transaction) {
+  return change_state(event, payload, transaction, [&](GovernedSession& session) {
+    std::string id;
+    std::int64_t reports = 0;
+    Time at;
+    GovernedSession::SubagentEnd how;
+    if (!read_text(payload, "agent_id", id) || !read_time(payload, "at", at) ||
+        (payload["outcome"] && !read_text(payload, "outcome", how.outcome)) ||
+        (payload["plan_status"] && !read_text(payload, "plan_status", how.plan_status)) ||
+        (payload["digest"] && !read_text(payload, "digest", how.handoff_digest)) ||
+        (payload["reports_in_a_row"] && !read_number(payload, "reports_in_a_row", reports)))
+      return false;
+    how.reports_in_a_row = static_cast<std::uint32_t>(reports);
+    session.end_subagent(id, how, at);
+    return session.find_subagent(id) != nullptr;
+  });
 }
 
 Result<void> fold_approval_requested(const Event& event, json::Node payload, store::Transaction& transaction) {

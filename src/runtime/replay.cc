@@ -126,6 +126,12 @@ class Replaying {
       session::take_label(played.state, text_in(payload, "label"));
     } else if (type == kSessionCost && payload["cost"].is_number()) {
       session::take_cost(played.state, json::Decimal::from_number(payload["cost"].number_text()));
+    } else if (type == kSessionPaused) {
+      session::take_pause(played.state, text_in(payload, "because"));
+    } else if (type == kSessionResumed) {
+      session::take_resumption(played.state);
+    } else if (type == kSessionReopened) {
+      session::take_reopening(played.state);
     } else if (type == kSessionEnded) {
       session::take_end(rules, played.state,
                         text_in(payload, "to") == "killed" ? session::Standing::Killed : session::Standing::Closed,

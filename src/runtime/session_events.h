@@ -19,7 +19,8 @@ inline constexpr std::string_view kPackActivated = "pack.activated";
 inline constexpr std::string_view kSessionOpened = "session.opened";
 // A response was judged: calls[{call_id, tool, arguments | arguments_text | malformed, arguments_sha256?, values{}, verdict,
 // failures[{code, detail?}], approval_id?, allow_on_timeout?, would_ask?, breaks_constraint?, spends? (an approval of content)}], request{}? response{}? (values at the paths that contracts look at),
-// shape{}?, estimate?, lease_stale?, approvals_left?, approvals_scope?, outcome, killed?
+// shape{}?, estimate?, lease_stale?, approvals_left?, approvals_scope?, subagent? (the agent_id of the subagent that asked),
+// other_door? (another door is to begin them), outcome, killed?
 inline constexpr std::string_view kSessionStep = "session.step";
 // A person, or time, ruled on a call that waited: call_id, ruling, calls[{call_id, verdict, failures[]}], lease_stale?, killed?
 inline constexpr std::string_view kSessionRuled = "session.ruled";
@@ -31,6 +32,22 @@ inline constexpr std::string_view kCallSettled = "session.call_settled";
 inline constexpr std::string_view kSessionLabelled = "session.labelled";  // label
 inline constexpr std::string_view kSessionCost = "session.cost";          // cost
 inline constexpr std::string_view kSessionEnded = "session.ended";        // to (`closed`, `killed`), because
+inline constexpr std::string_view kSessionReopened =
+    "session.reopened";                                               // its client came back to it after it was closed
+inline constexpr std::string_view kSessionPaused = "session.paused";  // because, call_id?: a person must look at it
+inline constexpr std::string_view kSessionResumed = "session.resumed";  // by, note?
+// A call was made that nobody had been asked about, or that was refused: tool, call_id?, arguments_sha256, problem, subagent?
+inline constexpr std::string_view kUnhookedCall = "session.unhooked_call";
+
+// Agents that the session's agent started and that work inside its session (docs/decisions/0048). agent_id is the one that Baton issued.
+// Started: agent_id, type? (as the client calls its kind), client_agent_id? (as the client calls this one), owes? (`agent-contract`),
+// again? (it had ended, and goes on).
+// Refused: agent_id, codes[], repairs (with this one): it was asked again for its handoff.
+// Ended: agent_id, outcome? (of its handoff; `blocked` when it was given up), because?, and of a handoff that was taken handoff_id, dialect,
+// mode, digest, key, raw, plan_status, reports_in_a_row; of one that was not, output (the last of what it said).
+inline constexpr std::string_view kSubagentStarted = "session.subagent_started";
+inline constexpr std::string_view kSubagentRefused = "session.subagent_refused";
+inline constexpr std::string_view kSubagentEnded = "session.subagent_ended";
 
 // On `approvals`. Requested: approval_id, kind, session_id?, work_id?, call_id?, tool?, subject{}, digest, context{}, risk, requested_by,
 // expires_at, spend_seconds, on_timeout. Moved: approval_id, to (approved, denied, expired, cancelled, spent, lapsed), by, note?,

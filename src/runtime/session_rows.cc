@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/limits.h"
 #include "json/parse.h"
 #include "runtime/work_rows.h"
 
@@ -61,6 +62,110 @@ std::int64_t GovernedSession::deadline() const {
   return first;
 }
 
+const session::OpenCall* GovernedSession::at_other_door(session::ToolId tool, std::string_view digest) const {
+  for (const std::string& id : other_doors)
+    if (const session::OpenCall* call = state.find(id);
+        call != nullptr && call->state == session::CallState::Pending && call->tool == tool && call->digest == digest)
+      return call;
+  return nullptr;
+}
+
+void GovernedSession::prune_other_doors() {
+  std::erase_if(other_doors, [this](const std::string& id) {
+    const session::OpenCall* call = state.find(id);
+    return call == nullptr ||
+           (call->state != session::CallState::Pending && call->state != session::CallState::Awaiting);
+  });
+}
+
+// --- subagents
+
+Subagent* GovernedSession::find_subagent(std::string_view agent_id) {
+  const auto at = std::ranges::find(subagents, agent_id, &Subagent::id);
+  return at == subagents.end() ? nullptr : &*at;
+}
+const Subagent* GovernedSession::find_subagent(std::string_view agent_id) const {
+  return const_cast<GovernedSession*>(this)->find_subagent(agent_id);
+}
+
+bool GovernedSession::has_room_for_subagent() const {
+  return subagents.size() < limits::kSubagentsMax ||
+         std::ranges::any_of(subagents, [](const Subagent& one) { return !one.open; });
+}
+
+void GovernedSession::begin_subagent(const std::string& agent_id, const std::string& type, Time at) {
+  if (Subagent* known = find_subagent(agent_id)) {
+    known->open = true;
+    known->outcome.clear();
+    known->handoff_digest.clear();
+    known->repairs = 0;
+    known->reports_in_a_row = 0;
+    known->ended_at.reset();
+    // It goes on, which Baton sees for itself: it need not say so before it may end again.
+    if (!known->plan_status.empty()) known->plan_status = "IN_PROGRESS";
+    return;
+  }
+  if (subagents.size() >= limits::kSubagentsMax)
+    if (const auto over = std::ranges::find(subagents, false, &Subagent::open); over != subagents.end())
+      subagents.erase(over);
+  Subagent added;
+  added.id = agent_id;
+  added.type = type;
+  added.started_at = at;
+  subagents.push_back(std::move(added));
+}
+
+void GovernedSession::repair_subagent(const std::string& agent_id, std::uint32_t repairs) {
+  if (Subagent* known = find_subagent(agent_id)) known->repairs = repairs;
+}
+
+void GovernedSession::end_subagent(const std::string& agent_id, const SubagentEnd& how, Time at) {
+  Subagent* known = find_subagent(agent_id);
+  if (known == nullptr) return;
+  known->open = false;
+  known->ended_at = at;
+  known->outcome = how.outcome;
+  if (!how.plan_status.empty()) known->plan_status = how.plan_status;
+  known->handoff_digest = how.handoff_digest;
+  known->reports_in_a_row = how.reports_in_a_row;
+}
+
+Value Subagent::to_json() const {
+  Value out = Value::object();
+  out.set("agent_id", id);
+  set_text(out, "type", type);
+  out.set("state", open ? "open" : "ended");
+  set_text(out, "outcome", outcome);
+  set_text(out, "plan_status", plan_status);
+  if (reports_in_a_row != 0) out.set("reports_in_a_row", reports_in_a_row);
+  if (repairs != 0) out.set("repairs", repairs);
+  set_text(out, "handoff_digest", handoff_digest);
+  out.set("started_at", format_time(started_at));
+  if (ended_at) out.set("ended_at", format_time(*ended_at));
+  return out;
+}
+
+namespace {
+
+bool read_subagent(json::Node node, Subagent& out) {
+  std::int64_t reports = 0, repairs = 0;
+  if (!read_text(node, "agent_id", out.id) || !read_time(node, "started_at", out.started_at) ||
+      !read_optional_time(node, "ended_at", out.ended_at) ||
+      (node["reports_in_a_row"] && !read_number(node, "reports_in_a_row", reports)) ||
+      (node["repairs"] && !read_number(node, "repairs", repairs)))
+    return false;
+  out.type = optional_text(node, "type");
+  out.open = node["state"].is_text("open");
+  out.outcome = optional_text(node, "outcome");
+  out.plan_status = optional_text(node, "plan_status");
+  out.handoff_digest = optional_text(node, "handoff_digest");
+  out.reports_in_a_row = static_cast<std::uint32_t>(reports);
+  out.repairs = static_cast<std::uint32_t>(repairs);
+  return true;
+}
+
+}  // namespace
+
 Row row_of(const GovernedSession& session) {
   Value out = Value::object();
   set_text(out, "role", session.role);
@@ -77,6 +182,13 @@ Row row_of(const GovernedSession& session) {
     for (const auto& [id, at] : session.begun) begun.set(id, format_time(at));
     out.set("begun", std::move(begun));
   }
+  if (!session.subagents.empty()) {
+    Value subagents = Value::array();
+    for (const Subagent& one : session.subagents) subagents.push(one.to_json());
+    out.set("subagents", std::move(subagents));
+  }
+  if (session.unhooked_calls != 0) out.set("unhooked_calls", session.unhooked_calls);
+  if (!session.other_doors.empty()) out.set("other_doors", texts_value(session.other_doors));
   out.set("state", session::to_json(session.state));
   return {session.id, std::string(session::name_of(session.state.standing)), session.pack, session.deadline(),
           json::write(out)};
@@ -108,6 +220,12 @@ Result<GovernedSession> read_governed(const Row& row, std::shared_ptr<const sess
   for (const json::Member member : root["begun"].members())
     if (!read_time(root["begun"], member.name(), out.begun[std::string(member.name())]))
       return unreadable("session_states", row);
+  for (const json::Node one : root["subagents"].elements())
+    if (!read_subagent(one, out.subagents.emplace_back())) return unreadable("session_states", row);
+  if (root["unhooked_calls"] && !read_number(root, "unhooked_calls", out.unhooked_calls))
+    return unreadable("session_states", row);
+  if (root["other_doors"] && !read_texts(root, "other_doors", out.other_doors))
+    return unreadable("session_states", row);
   out.rules = std::move(rules);
   return out;
 }

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -14,6 +16,22 @@
 #include "store/value.h"
 
 namespace baton::runtime {
+
+// An agent that the session's agent started, inside its session.
+struct Subagent {
+  std::string id;    // issued: what its agent-contract block must name
+  std::string type;  // as the client calls its kind; may be empty
+  bool open = true;
+  std::string outcome;                 // of the handoff that ended it; empty: it ended without one
+  std::string plan_status;             // of its last agent-contract block
+  std::uint32_t reports_in_a_row = 0;  // IN_PROGRESS ones
+  std::uint32_t repairs = 0;           // how often it was asked again, since it last began
+  std::string handoff_digest;          // of the handoff that ended it, SHA-256 of the bytes
+  Time started_at;
+  std::optional<Time> ended_at;
+
+  json::Value to_json() const;
+};
 
 struct GovernedSession {
   std::string id, pack, role, agent_id, actor_id;
@@ -25,6 +43,28 @@ struct GovernedSession {
   std::shared_ptr<const session::Rules> rules;
   session::State state;
   std::map<std::string, Time> begun;  // when each call that executes began
+  // In the order in which they began; of those that have ended the newest (limits::kSubagentsMax).
+  std::vector<Subagent> subagents;
+  std::int64_t unhooked_calls = 0;  // that were made without having been allowed
+  // Calls that one door proposed and another is to begin, which proposes them too: it begins these. Pending or awaiting.
+  std::vector<std::string> other_doors;
+
+  // The first of them that is this tool's with these arguments; null: there is none.
+  const session::OpenCall* at_other_door(session::ToolId tool, std::string_view digest) const;
+  void prune_other_doors();
+
+  Subagent* find_subagent(std::string_view agent_id);
+  const Subagent* find_subagent(std::string_view agent_id) const;
+  // Is there room for another one? One that has ended makes it.
+  bool has_room_for_subagent() const;
+  // What becomes of one: it begins, or goes on after it had ended; was asked again; has ended. The latter two: of one that is known.
+  void begin_subagent(const std::string& agent_id, const std::string& type, Time at);
+  void repair_subagent(const std::string& agent_id, std::uint32_t repairs);
+  struct SubagentEnd {
+    std::string outcome, plan_status, handoff_digest;
+    std::uint32_t reports_in_a_row = 0;
+  };
+  void end_subagent(const std::string& agent_id, const SubagentEnd& how, Time at);
 
   // When the first of them has taken longer than its contract lets it: nanoseconds; INT64_MAX: none will.
   std::int64_t deadline() const;

@@ -46,6 +46,8 @@ struct Caller {
   std::vector<std::string> scopes = {"*"};
   std::string session_id = {};  // of a session token that was presented and is right; else empty
   bool supervised = false;      // descends from a supervised agent, or carries a session token
+  std::string agent_session =
+      {};  // of the supervised agent it descends from, when it shows no token of a session; else empty
 };
 
 struct Mutation {
@@ -92,6 +94,16 @@ struct OpenSession {
   session::Gate gate = session::Gate::RejectAll;
   std::optional<json::Value> principal = {};
   std::vector<std::string> unwrapped = {};  // tools whose executor Baton does not stand in front of
+  // Of a session that belongs to one of a coding agent's own: whose, and what it calls it. The same key finds the same session, for ever
+  // and on every node: one that is open is given as it is; one that was closed is reopened, with all that it has used up; one that was
+  // killed stays so.
+  std::string client_key = {};
+};
+
+// A subagent of a session's agent, as the client tells of it.
+struct SubagentSeen {
+  std::string client_id = {};  // what the client calls it: one of its own in the session
+  std::string type = {};       // and its kind; may be empty
 };
 
 struct StartWorkflow {
@@ -201,16 +213,34 @@ class UseCases {
                      Answered done, std::string folder = {});
   // PACK_UNKNOWN, PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, SESSION_GOVERNED (it is already), SESSION_OPTIONS.
   void open_session(const Mutation& by, OpenSession asked, Answered done);
-  // A response with its calls, as JSON (session/door.h); `start: true` begins what is allowed in the same commit. What is blocked is an
+  // A response with its calls, as JSON (session/door.h); `start: true` begins what is allowed in the same commit. `other_door: true` leaves
+  // that to another door, whose proposal of the same tool with the same arguments is then this call, and is not counted again. What is blocked is an
   // answer, not a refusal. Refused: SESSION_UNKNOWN, SESSION_NOT_YOURS, SESSION_GOVERNED, CALL_DUPLICATE, SESSION_OPTIONS.
   void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done);
   // {call_id, arguments?}: what is really handed over. CALL_UNKNOWN, call_not_open. `waits`: when it is busy it is tried again for the
   // same question, so that an idempotency key is for the answer at the end.
   void start_call(const Mutation& by, std::string session_id, std::string start, Answered done, bool waits = false);
-  // {call_id, result, output?, ack?, error?}. CALL_UNKNOWN, call_not_open.
+  // {call_id, result, output?, ack?, error?}. CALL_UNKNOWN, call_not_open. With `input_changed: true` something else was done than was
+  // judged: what became of the call is unknown, and the session is paused until an operator resumes it. With `confirms: true` it is
+  // said by a door that left the beginning to another: only what none has begun is settled by it.
   void settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done);
   void add_label(const Mutation& by, std::string session_id, std::string label, Answered done);
   void report_cost(const Mutation& by, std::string session_id, json::Decimal cost, Answered done);
+  // What an agent that the session's agent started does is done in the session; calls name it by `subagent` {id, type}. It begins, and is
+  // known from then on: {subagent{agent_id, ...}, owes?, text} with what it is to be told.
+  void start_subagent(const Mutation& by, std::string session_id, SubagentSeen seen, Answered done);
+  // It would end, with these last words. Where it owes a handoff they are searched for it: {subagent{}, handoff?{}}, or asked_again with
+  // what it is to be told; after two repairs it ends as blocked. What is wrong with its words is no refusal.
+  void end_subagent(const Mutation& by, std::string session_id, SubagentSeen seen, std::string last_words,
+                    Answered done);
+  // A call was made that was not allowed: an alarm, which is recorded and shown. The session goes on. SESSION_ENDED.
+  struct UnhookedCall {
+    std::string call_id = {}, tool = {}, arguments_sha256 = {}, problem = {};
+    std::optional<SubagentSeen> subagent = {};
+  };
+  void note_unhooked(const Mutation& by, std::string session_id, UnhookedCall call, Answered done);
+  // By an operator, who has looked at what a session was paused for. SESSION_ENDED, SESSION_GOVERNED (it is not paused).
+  void resume_session(const Mutation& by, std::string session_id, std::string note, Answered done);
   void kill_session(const Mutation& by, std::string session_id, std::string reason, Answered done);
   void close_session(const Mutation& by, std::string session_id, Answered done);
   // Could a call that was told to wait (resource_busy) begin now, as far as others of its workflow go? True also where only beginning it
@@ -287,6 +317,12 @@ class UseCases {
   // What the session's pack calls the tool `server/tool` of an MCP server: itself where there is a contract for it, the bare `tool`
   // where there is one for that; else itself.
   std::string tool_in_pack(const std::string& session_id, const std::string& name);
+  // What was decided about a call that is not open any more, or was never proposed: by its id; of a client without ids (empty), about
+  // any call of the tool. From the ledger: for the rare case.
+  enum class Proposed { Never, Refused, Allowed };
+  Result<Proposed> was_proposed(const std::string& session_id, const std::string& call_id, const std::string& tool);
+  // MCP tools that the session's pack has contracts for, as `server:tool`; of no session, or one that is not there, that of the role's pack.
+  std::vector<std::string> server_tools(const std::string& session_id, const std::string& role);
   Result<std::optional<json::Value>> show_session(std::string_view session_id);
   Result<OwedWords> owed_by(std::string_view session_id);  // for whoever sees an agent, or a subagent, stop
   Result<json::Value> list_context(const Caller& caller);

@@ -23,6 +23,12 @@ std::optional<Refusal> standing_refusal(const State& state, bool lease_stale) {
   return std::nullopt;
 }
 
+Refusal pause_refusal(const State& state) {
+  Refusal out = refusal(Code::session_paused);
+  out.detail = state.paused_because;
+  return out;
+}
+
 bool has_broken_constraint(const CallVerdict& call) {
   return std::ranges::any_of(call.failures,
                              [](const Refusal& one) { return one.code() == Code::execution_constraint_violated; });
@@ -59,7 +65,7 @@ class StepJudge {
     if (tool) out.tool = *tool;
     if (auto refused = standing_refusal(state_, proposal_.lease_stale)) return block(out, std::move(*refused));
     if (joins(call, out)) return;
-    if (state_.mode == Mode::Enforce && state_.is_paused()) return block(out, refusal(Code::session_paused));
+    if (state_.mode == Mode::Enforce && state_.is_paused()) return block(out, pause_refusal(state_));
     if (state_.cancel_requested && (!tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::cancel_requested));
     const json::Node root = call.arguments.root();
@@ -332,6 +338,9 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
   CallVerdict verdict;
   verdict.facts = call->facts;
   if (auto refused = standing_refusal(state, lease_stale)) verdict.failures.push_back(std::move(*refused));
+  // Not while others are only asked about: what was allowed goes ahead then.
+  else if (state.mode == Mode::Enforce && !state.paused_because.empty())
+    verdict.failures.push_back(pause_refusal(state));
   else if (!protected_path.empty())
     verdict.failures.push_back(refusal(Code::protected_path, {{"path", protected_path}}));
   Step step;
@@ -542,7 +551,7 @@ PreflightVerdict preflight(const Rules& rules, const State& state, const Preflig
     return out;
   }
   if (state.mode == Mode::Enforce && state.is_paused()) {
-    out.failures.push_back(refusal(Code::session_paused));
+    out.failures.push_back(pause_refusal(state));
     return out;
   }
   if (state.cancel_requested) out.diagnostics.push_back(report(Code::cancel_requested, {}));

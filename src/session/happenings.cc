@@ -341,6 +341,16 @@ void take_label(State& state, const std::string& label) {
 
 void take_cancel_request(State& state) { state.cancel_requested = true; }
 
+void take_pause(State& state, const std::string& because) { state.paused_because = because; }
+
+void take_resumption(State& state) { state.paused_because.clear(); }
+
+void take_reopening(State& state) {
+  if (state.standing != Standing::Closed) return;
+  state.standing = Standing::Open;
+  state.ended_because.clear();
+}
+
 void take_cost(State& state, const Decimal& cost) { state.cost = state.cost + cost; }
 
 Effects take_end(const Rules& rules, State& state, Standing to, const std::string& because) {

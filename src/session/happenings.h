@@ -70,6 +70,11 @@ Effects take_settlement(const Rules& rules, State& state, const Settled& settled
 void take_label(State& state, const std::string& label);
 void take_cost(State& state, const json::Decimal& cost);
 void take_cancel_request(State& state);  // the session is to end: its parent has
+// Nothing is decided any more until somebody has looked at it; and they have.
+void take_pause(State& state, const std::string& because);
+void take_resumption(State& state);
+// A session that was closed goes on, with all that it has used up. One that was killed does not.
+void take_reopening(State& state);
 // Calls that have not begun are cancelled; after a kill those under way are unknown.
 Effects take_end(const Rules& rules, State& state, Standing to, const std::string& because);
 

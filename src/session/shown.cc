@@ -180,6 +180,7 @@ Value shown(const Rules& rules, const State& state) {
     out.set("may_end", plan.phases[state.phase].terminal);
   }
   out.set("paused", state.mode == Mode::Enforce && state.is_paused());
+  if (!state.paused_because.empty()) out.set("paused_because", state.paused_because);
   if (state.cancel_requested) out.set("cancel_requested", true);
   Value labels = Value::array();
   for (const std::string& label : state.labels) labels.push(label);

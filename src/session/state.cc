@@ -36,7 +36,9 @@ std::optional<Gate> gate_named(std::string_view name) { return named<Gate>(kGate
 std::optional<Verdict> verdict_named(std::string_view name) { return named<Verdict>(kVerdicts, name); }
 std::optional<CallState> call_state_named(std::string_view name) { return named<CallState>(kCallStates, name); }
 
-bool State::is_paused() const { return std::ranges::find(open, CallState::Awaiting, &OpenCall::state) != open.end(); }
+bool State::is_paused() const {
+  return !paused_because.empty() || std::ranges::find(open, CallState::Awaiting, &OpenCall::state) != open.end();
+}
 
 bool State::has_label(std::string_view label) const { return std::ranges::binary_search(labels, label); }
 
@@ -241,6 +243,7 @@ Value to_json(const State& state) {
   Value out = Value::object();
   out.set("standing", name_of(state.standing));
   if (!state.ended_because.empty()) out.set("ended_because", state.ended_because);
+  if (!state.paused_because.empty()) out.set("paused_because", state.paused_because);
   out.set("mode", name_of(state.mode));
   out.set("gate", name_of(state.gate));
   if (state.cancel_requested) out.set("cancel_requested", true);
@@ -296,6 +299,7 @@ class StateReader {
     out.mode = *mode;
     out.gate = *gate;
     if (node_["ended_because"]) out.ended_because = text(node_, "ended_because");
+    if (node_["paused_because"]) out.paused_because = text(node_, "paused_because");
     out.cancel_requested = node_["cancel_requested"].is_true();
     out.phase = static_cast<PhaseId>(whole(node_, "phase"));
     out.steps = whole(node_, "steps");

@@ -98,6 +98,7 @@ struct LoopStep {
 struct State {
   Standing standing = Standing::Open;
   std::string ended_because;
+  std::string paused_because;  // something happened that a person must look at; empty: nothing did
   Mode mode = Mode::Enforce;
   Gate gate = Gate::RejectAll;
   bool cancel_requested = false;
@@ -120,6 +121,7 @@ struct State {
   std::vector<LoopStep> loop;            // the last steps of the window, the newest last
   std::vector<OpenCall> open;
 
+  // Does it wait for a person: to decide on a call, or to resume it?
   bool is_paused() const;
   bool is_letting_through() const { return mode != Mode::Enforce; }
   bool has_label(std::string_view label) const;

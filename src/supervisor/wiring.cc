@@ -20,11 +20,12 @@ constexpr std::string_view kClaudeToolEvents[] = {"PreToolUse", "PostToolUse", "
 constexpr std::string_view kClaudeEvents[] = {"UserPromptSubmit", "SessionStart", "SessionEnd",  "SubagentStart",
                                               "SubagentStop",     "Stop",         "ConfigChange"};
 constexpr std::string_view kCodexToolEvents[] = {"PreToolUse", "PostToolUse"};
-constexpr std::string_view kCodexEvents[] = {"SessionStart", "UserPromptSubmit", "SubagentStop", "Stop"};
+constexpr std::string_view kCodexEvents[] = {"SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop",
+                                             "Stop"};
 constexpr std::string_view kGeminiToolEvents[] = {"BeforeTool", "AfterTool"};
 constexpr std::string_view kGeminiEvents[] = {"BeforeAgent", "AfterAgent", "SessionStart", "SessionEnd"};
-constexpr std::string_view kCopilotEvents[] = {"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse",
-                                               "agentStop",    "subagentStop",        "sessionEnd"};
+constexpr std::string_view kCopilotEvents[] = {"sessionStart", "userPromptSubmitted", "preToolUse",   "postToolUse",
+                                               "agentStop",    "subagentStart",       "subagentStop", "sessionEnd"};
 
 std::string shell_quoted(std::string_view text) {
   std::string out = "'";

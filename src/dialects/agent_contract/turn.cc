@@ -129,7 +129,7 @@ std::string repair_text(const Refusal& refusal) {
   std::string out = refusal.problems.empty() ? "Your last message holds no handoff, so the work is not handed over."
                                              : "Your handoff was refused. Nothing of it was taken.";
   out += " This is repair " + std::to_string(refusal.repair) + " of " + std::to_string(refusal.repairs_max) +
-         "; after the last one the work item is BLOCKED.\n";
+         "; after the last one " + refusal.at_last + ".\n";
   for (const Problem& problem : refusal.problems) {
     out += "- ";
     if (!problem.code.empty()) out += problem.code + ": ";

@@ -46,6 +46,7 @@ struct Refusal {
   std::vector<Problem> problems;  // none: there was no handoff at all
   std::string agent_id;
   int repair = 1, repairs_max = 2;
+  std::string at_last = "the work item is BLOCKED";  // what happens after the last one
   std::string form = {};  // what is asked for, to be filled in; empty: a block, as skeleton() has it
 };
 

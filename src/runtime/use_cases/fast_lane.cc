@@ -152,6 +152,14 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
   if (held->is_closed || !may_act(*held, by.caller, now)) return std::nullopt;
   session::State& state = held->governed.state;
   if (state.find(call.id) != nullptr || state.open.size() >= limits::kOpenCallsMax) return std::nullopt;
+  // It may be another door's already.
+  if (held->governed.at_other_door(*tool, call.digest) != nullptr) return std::nullopt;
+  // That a subagent begins is recorded first.
+  const std::string subagent = asking->subagent ? subagent_id_of(session_id, *asking->subagent) : std::string();
+  if (!subagent.empty()) {
+    const Subagent* seen = held->governed.find_subagent(subagent);
+    if (seen == nullptr || !seen->open) return std::nullopt;
+  }
   const KeyedHiding hiding(engine_.ledger.redaction_key());
   auto verdict = std::make_shared<session::StepVerdict>(session::decide(rules, state, proposal, &hiding));
   if (verdict->calls[0].verdict != session::Verdict::Allow) return std::nullopt;
@@ -165,10 +173,11 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
     return std::nullopt;
   }
   session::take_start(rules, state, {call.id, false, started.facts, started.digest});
-  add(*held, 2, [known, asking, verdict, session_id, now, actor = ledger_actor(by.caller.actor), hiding] {
+  add(*held, 2, [known, asking, verdict, session_id, subagent, now, actor = ledger_actor(by.caller.actor), hiding] {
     Value step = payload_of(session_id, now);
     Value decided = step_value(*known, asking->read.proposal, *verdict, {""}, hiding);
     for (auto& [name, value] : decided.members()) step.set(name, std::move(value));
+    if (!subagent.empty()) step.set("subagent", subagent);
     Value begun = payload_of(session_id, now);
     begun.set("call_id", asking->read.proposal.calls[0].id);
     begun.set("verdict", "allow");
@@ -196,6 +205,7 @@ std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& se
       is_behind() || !work::is_work_id(session_id) || !is_recorded_as_it_is(output) ||
       (output && !json::canonical(output, json::Numbers::Exact)))
     return std::nullopt;
+  if (question->root()["confirms"].is_true()) return std::nullopt;
   const auto held = find(session_id);
   if (held == nullptr) return std::nullopt;
   const std::lock_guard lock(held->mutex);

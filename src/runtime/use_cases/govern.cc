@@ -13,6 +13,7 @@
 #include "json/parse.h"
 #include "ledger/blob.h"
 #include "protection/protection.h"
+#include "runtime/client_sessions.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/fast_lane.h"
@@ -62,8 +63,9 @@ Result<void> was_seen(const Act::Governed& held) {
 }
 
 std::vector<std::string> id_pointers(const Value& payload) {
-  std::vector<std::string> out = {"/session_id", "/call_id",  "/arguments_sha256", "/approval_id", "/pack",
-                                  "/token_id",   "/agent_id", "/workflow_id",      "/handoff_id",  "/parent"};
+  std::vector<std::string> out = {
+      "/session_id",  "/call_id",    "/arguments_sha256", "/approval_id", "/pack",   "/token_id", "/agent_id",
+      "/workflow_id", "/handoff_id", "/parent",           "/subagent",    "/digest", "/key"};
   if (const Value* calls = payload.find("calls"))
     for (std::size_t i = 0; i < calls->elements().size(); ++i)
       for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id", "/spends"})
@@ -230,6 +232,11 @@ class Opening {
       : act_(act), asked_(asked), new_id_(new_id), agent_id_(agent_id), environment_(environment), in_(in) {}
 
   Result<void> run() {
+    if (!asked_.client_key.empty()) {
+      const auto found = find_again();
+      if (!found) return tl::make_unexpected(found.error());
+      if (*found) return {};
+    }
     if (auto done = find_session(); !done || act_.refused()) return done;
     if (auto done = find_pack(); !done || act_.refused()) return done;
     if (auto done = check(); !done || act_.refused()) return done;
@@ -238,6 +245,32 @@ class Opening {
 
  private:
   void refuse(Code code, std::initializer_list<Argument> arguments) { act_.refuse(report(code, {}, arguments)); }
+
+  // The session of this key: it is answered with when there is one. False: there is none yet, and `client_id_` is to be its id.
+  Result<bool> find_again() {
+    client_id_ = client_session_id(asked_.client_key);
+    const auto row = act_.unit.get(tables::kSessionStates, {client_id_});
+    if (!row) return tl::make_unexpected(row.error());
+    if (!*row) return false;
+    auto found = act_.governed(client_id_);
+    if (!found) return tl::make_unexpected(found.error());
+    if (!*found) return true;  // refused
+    GovernedSession& session = (*found)->session;
+    if (session.state.standing == session::Standing::Closed) {
+      session::take_reopening(session.state);
+      if (auto done = append_session(act_, session.id, kSessionReopened, session_payload(act_, session.id)); !done)
+        return tl::make_unexpected(done.error());
+    }
+    Value told = Value::object();
+    told.set("id", session.id);
+    told.set("pack", session.rules->plan->hash);
+    told.set("role", session.role);
+    told.set("agent_id", session.agent_id);
+    told.set("mode", session::name_of(session.state.mode));
+    told.set("gate", session::name_of(session.state.gate));
+    act_.answer.body.set("session", std::move(told));
+    return true;
+  }
 
   Result<void> find_session() {
     role_ = asked_.role.empty() ? std::string(kDefaultRole) : asked_.role;
@@ -311,7 +344,7 @@ class Opening {
   Result<void> record() {
     const contract::Plan& plan = *rules_->plan;
     const KeyedHiding hiding(act_.engine.ledger.redaction_key());
-    const std::string id = held_ ? held_->session.id : new_id_;
+    const std::string id = held_ ? held_->session.id : client_id_.empty() ? new_id_ : client_id_;
     std::vector<std::string> labels = asked_.labels;
     Value payload = session_payload(act_, id);
     if (in_ != nullptr) {
@@ -416,7 +449,7 @@ class Opening {
   const std::optional<std::map<std::string, std::string>>& environment_;
   const InWorkflow* const in_;  // null: of no workflow
   std::optional<Act::Holding> held_;
-  std::string role_, pack_;
+  std::string role_, pack_, client_id_;
   std::shared_ptr<const session::Rules> rules_;
   std::optional<Failure> problem_;
 };
@@ -474,7 +507,12 @@ class Govern {
     if (state.open.size() + proposal.calls.size() > limits::kOpenCallsMax)
       return act_.refuse(report(Code::SESSION_OPTIONS, {}, {{"problem", "too many calls are not settled"}})),
              Result<void>();
+    if (asking_.subagent && state.standing == session::Standing::Open)
+      if (auto done = see_subagent(act_, held_.session, *asking_.subagent); !done || act_.refused()) return done;
     if (resume(proposal)) return {};
+    const auto joined = join_other_door(proposal);
+    if (!joined) return tl::make_unexpected(joined.error());
+    if (*joined) return {};
     proposal.lease_stale = held_.lease_stale;
     proposal.commons = held_.workflow.get();
     if (auto done = count_approvals(rules, proposal); !done) return done;
@@ -494,6 +532,8 @@ class Govern {
     const session::Effects effects = session::take_step(rules, state, session::step_of(proposal, verdict));
     Value whole = session_payload(act_, id_);
     for (auto& [name, value] : payload.members()) whole.set(name, std::move(value));
+    if (asking_.subagent) whole.set("subagent", subagent_id_of(id_, *asking_.subagent));
+    if (asking_.other_door) whole.set("other_door", true);
     if (effects.killed) whole.set("killed", true);
     if (auto done = append_session(act_, id_, kSessionStep, std::move(whole)); !done) return done;
 
@@ -574,6 +614,50 @@ class Govern {
     act_.answer.body =
         session::shown(*held_.session.rules, held_.session.state, proposal, verdict, session::Effects(), &hiding_);
     return {};
+  }
+
+  // A call that another door has proposed, with the same arguments, and that it left for this one to begin: it was judged and counted
+  // there. False: there is none.
+  Result<bool> join_other_door(const session::Proposal& proposal) {
+    if (asking_.other_door || !asking_.starts || proposal.calls.size() != 1 || !proposal.calls[0].arguments.root())
+      return false;
+    session::State& state = held_.session.state;
+    const session::Rules& rules = *held_.session.rules;
+    const auto tool = rules.plan->find_tool(proposal.calls[0].tool);
+    const session::OpenCall* call = tool ? held_.session.at_other_door(*tool, proposal.calls[0].digest) : nullptr;
+    if (call == nullptr) return false;
+    const std::string id = call->id;
+    session::StepVerdict verdict;
+    verdict.calls.emplace_back().tool = *tool;
+    Value one = Value::object();
+    one.set("call_id", id);
+    one.set("tool", proposal.calls[0].tool);
+    one.set("verdict", "allow");
+    one.set("failures", Value::array());
+    Value body = Value::object();
+    body.set("outcome", "proceed");
+    body.set("calls", Value(Value::Array{std::move(one)}));
+    body.set("diagnostics", Value::array());
+    body.set("session_killed", false);
+    tell_execution(body, rules, verdict);
+    // An approval is spent where it is begun (start_call).
+    if (!call->approved) {
+      session::Proposal known;
+      known.calls.emplace_back().id = id;
+      std::vector<session::Refusal> why;
+      if (auto done = start_allowed(known, verdict, body, &why); !done) return tl::make_unexpected(done.error());
+      // Told to wait, it stays as it is, and is begun when it is its turn.
+      if (const session::OpenCall* now = state.find(id);
+          !why.empty() && (now == nullptr || now->state != session::CallState::Pending)) {
+        Value& told = body.find("calls")->elements()[0];
+        told.set("verdict", "block");
+        told.set("reason", info(why[0].code()).name);
+        for (const session::Refusal& one : why) told.find("failures")->push(session::shown(one));
+      }
+    }
+    if (auto done = extend_lease(); !done) return tl::make_unexpected(done.error());
+    act_.answer.body = std::move(body);
+    return true;
   }
 
   // How many people may still be asked. Only looked at when somebody could be.
@@ -702,7 +786,8 @@ class Govern {
   }
 
   // Nothing stands between the decision and the beginning: both are in one commit.
-  Result<void> start_allowed(const session::Proposal& proposal, const session::StepVerdict& verdict, Value& body) {
+  Result<void> start_allowed(const session::Proposal& proposal, const session::StepVerdict& verdict, Value& body,
+                             std::vector<session::Refusal>* why = nullptr) {
     session::State& state = held_.session.state;
     for (std::size_t i = 0; i < verdict.calls.size(); ++i) {
       const session::OpenCall* call = state.find(proposal.calls[i].id);
@@ -719,6 +804,7 @@ class Govern {
                           {call_id, !started.failures.empty(), started.facts, started.digest, started.waits});
       if (auto done = append_session(act_, id_, kCallStarted, std::move(payload), Act::Is::Beside); !done) return done;
       body.find("calls")->elements()[i].set("started", started.failures.empty());
+      if (why != nullptr) *why = started.failures;
     }
     return {};
   }
@@ -757,6 +843,18 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
       refused = {report(Code::SESSION_OPTIONS, {},
                         {{"problem", "there are more than " + std::to_string(limits::kStepCallsMax) + " calls"}})};
     asking->starts = asking->question->root()["start"].is_true();
+    asking->other_door = asking->question->root()["other_door"].is_true();
+    if (asking->starts && asking->other_door)
+      refused = {
+          report(Code::SESSION_OPTIONS, {}, {{"problem", "what another door begins is not begun here: no `start`"}})};
+    if (const json::Node subagent = asking->question->root()["subagent"]) {
+      SubagentSeen& seen = asking->subagent.emplace();
+      if (subagent["id"].is_string()) seen.client_id = subagent["id"].string();
+      if (subagent["type"].is_string()) seen.type = subagent["type"].string();
+      if (seen.client_id.empty() || seen.client_id.size() > limits::kHookNameBytesMax ||
+          seen.type.size() > limits::kHookNameBytesMax)
+        refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", "`subagent` has no `id`, or one that is too long"}})};
+    }
     asking->may_resume = calls.size() == 1 && (calls[0].id.empty() || asking->question->root()["resume"].is_true());
     for (std::size_t i = 0; i < calls.size(); ++i) {
       session::Proposed& call = calls[i];
@@ -909,6 +1007,24 @@ void set_settlement(Value& payload, const session::Rules& rules, session::ToolId
 
 namespace {
 
+// Something happened that a person must look at before anything more does. The lease's clock stands still meanwhile.
+Result<void> pause(Act& act, Act::Governed& held, std::string_view because, const std::string& call_id) {
+  if (held.session.state.standing != session::Standing::Open || !held.session.state.paused_because.empty()) return {};
+  Value payload = session_payload(act, held.session.id);
+  payload.set("because", because);
+  payload.set("call_id", call_id);
+  session::take_pause(held.session.state, std::string(because));
+  if (auto done = append_session(act, held.session.id, kSessionPaused, std::move(payload), Act::Is::Beside); !done)
+    return done;
+  if (!held.item || held.lease_stale) return {};
+  const std::string question = std::string(because) + ": call " + call_id + "; an operator resumes the session";
+  const work::Ruling parked =
+      work::park(*held.item, *held.leased, work::WaitsFor::Approval, question, act.policy(), act.now);
+  for (const work::Event& event : parked.events)
+    if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
+  return {};
+}
+
 Result<void> settle_one(Act& act, const std::string& session_id, const Question& question,
                         const session::ReadReceipt& receipt) {
   auto found = act.governed(session_id);
@@ -918,6 +1034,12 @@ Result<void> settle_one(Act& act, const std::string& session_id, const Question&
   session::State& state = held.session.state;
   const session::OpenCall* call = open_call(act, state, question.root());
   if (call == nullptr) return {};
+  // Whoever began it says what became of it.
+  if (question.root()["confirms"].is_true() && call->state != session::CallState::Pending) {
+    act.answer.body.set("call_id", call->id);
+    act.answer.body.set("state", session::name_of(call->state));
+    return {};
+  }
   const KeyedHiding hiding(act.engine.ledger.redaction_key());
   const session::ToolId tool = call->tool;
   const session::SettleVerdict verdict =
@@ -932,6 +1054,8 @@ Result<void> settle_one(Act& act, const std::string& session_id, const Question&
   if (auto done = append_session(act, session_id, kCallSettled, std::move(payload)); !done) return done;
   if (effects.killed)
     if (auto done = ended_by_breaker(act, held); !done) return done;
+  if (!effects.killed && question.root()["input_changed"].is_true())
+    if (auto done = pause(act, held, kInputChanged, verdict.settled.call_id); !done) return done;
   act.answer.body = session::shown(verdict, effects);
   act.answer.body.set("call_id", verdict.settled.call_id);
   return {};
@@ -984,6 +1108,10 @@ void UseCases::settle_call(const Mutation& by, std::string session_id, std::stri
   if (question) {
     *read = session::read_receipt(question->root());
     if (!read->problem.empty()) refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", read->problem}})};
+    else if (question->root()["input_changed"].is_true() && read->receipt.kind != session::Receipt::Lost)
+      refused = {
+          report(Code::SESSION_OPTIONS, {},
+                 {{"problem", "with `input_changed` nobody knows what became of the call: `result` is `unknown`"}})};
   }
   if (!refused.empty()) return inside_->refuse(by, std::move(refused), done);
   if (inside_->lane)
@@ -1088,6 +1216,34 @@ void UseCases::kill_session(const Mutation& by, std::string session_id, std::str
                     if (!held.item || held.lease_stale) return {};
                     const work::Ruling failed = work::fail(*held.item, *held.leased, because, act.now);
                     for (const work::Event& event : failed.events)
+                      if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
+                    return {};
+                  }),
+      std::move(done), {.reads = std::move(reads)});
+}
+
+void UseCases::resume_session(const Mutation& by, std::string session_id, std::string note, Answered done) {
+  std::vector<Read> reads = reads_of_governed(session_id);
+  inside_->run(
+      by,
+      on_governed(std::move(session_id),
+                  [note = std::move(note)](Act& act, const std::string& id, Act::Governed& held) -> Result<void> {
+                    session::State& state = held.session.state;
+                    if (state.paused_because.empty())
+                      return act.refuse(report(Code::SESSION_GOVERNED, {}, {{"problem", "is not paused"}})),
+                             Result<void>();
+                    const std::string was = state.paused_because;
+                    Value payload = session_payload(act, id);
+                    payload.set("by", act.caller().actor.id);
+                    if (!note.empty()) payload.set("note", note);
+                    session::take_resumption(state);
+                    if (auto done = append_session(act, id, kSessionResumed, std::move(payload)); !done) return done;
+                    act.answer.body.set("standing", session::name_of(state.standing));
+                    act.answer.body.set("was_paused_because", was);
+                    if (!held.item || held.lease_stale || state.is_paused()) return {};
+                    const work::Ruling answered =
+                        work::answer(*held.item, "resumed: " + was + (note.empty() ? "" : "\n" + note), act.now);
+                    for (const work::Event& event : answered.events)
                       if (auto done = act.record(event, *held.item, Act::Is::Beside); !done) return done;
                     return {};
                   }),

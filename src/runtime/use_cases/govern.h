@@ -28,6 +28,8 @@ struct Asking {
   std::vector<std::string> digests;  // of the calls' arguments: what their digest refers to
   bool starts = false;
   bool may_resume = false;  // one call, without an id or with `resume`: it may be one that was approved
+  std::optional<SubagentSeen> subagent = {};  // that proposes it
+  bool other_door = false;                    // another door proposes it too, and begins it
 };
 
 // What identifies things in an entry about a session looks random and is no secret: pointers to it.
@@ -50,6 +52,15 @@ Result<void> was_seen(const Act::Governed& held);
 
 // The circuit breaker has ended the session: its item is blocked, and what hangs on it in a workflow follows.
 Result<void> ended_by_breaker(Act& act, Act::Governed& held);
+
+// The agent_id of a subagent: the same for the same one, so that whoever asks again gets it again.
+std::string subagent_id_of(std::string_view session_id, const SubagentSeen& seen);
+// It is known from now on, and open: recorded where it was not. Refused: there are too many.
+Result<void> see_subagent(Act& act, GovernedSession& session, const SubagentSeen& seen);
+bool subagents_owe(const contract::Plan& plan);
+
+// Why a session was paused, of those that Baton pauses itself.
+inline constexpr std::string_view kInputChanged = "input_changed";
 
 // Where a session of a workflow belongs.
 struct InWorkflow {

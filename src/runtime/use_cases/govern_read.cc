@@ -51,6 +51,12 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   out.set("changed_at", format_time(session.changed_at));
   const Value state = session::shown(*session.rules, session.state);
   for (const auto& [name, value] : state.members()) out.set(name, value);
+  if (!session.subagents.empty()) {
+    Value subagents = Value::array();
+    for (const Subagent& one : session.subagents) subagents.push(one.to_json());
+    out.set("subagents", std::move(subagents));
+  }
+  if (session.unhooked_calls != 0) out.set("unhooked_calls", session.unhooked_calls);
   if (session.rules->plan->client_user_is_operator) out.set("client_user_is_operator", true);
   tell_owed(out, *session.rules->plan);
   const contract::Limits& held_to = session.rules->plan->limits;
@@ -85,9 +91,12 @@ Result<Value> UseCases::list_sessions(std::string_view standing, std::string_vie
     one.set("id", last);
     one.set("standing", text_at(row, 1));
     one.set("pack", text_at(row, 2));
-    if (const auto content = json::parse(text_at(row, 4)))
-      for (const std::string_view member : {"role", "actor_id", "work_id", "opened_at", "changed_at"})
+    if (const auto content = json::parse(text_at(row, 4))) {
+      for (const std::string_view member : {"role", "actor_id", "work_id", "opened_at", "changed_at", "unhooked_calls"})
         if (const json::Node value = content->root()[member]) one.set(member, Value::copy(value));
+      if (const json::Node because = content->root()["state"]["paused_because"])
+        one.set("paused_because", Value::copy(because));
+    }
     sessions.push(std::move(one));
     return true;
   });

@@ -248,6 +248,13 @@ class HandingOff {
       if (call.state != session::CallState::Pending)
         calls += (calls.empty() ? "" : ", ") + call.id + " (" + std::string(session::name_of(call.state)) + ")";
     if (!calls.empty()) act_.refuse(report(Code::EXIT_CALLS_OPEN, {}, {{"calls", calls}}));
+    // What a subagent still owes, nobody has seen.
+    if (!subagents_owe(plan)) return;
+    std::string subagents;
+    for (const Subagent& one : session.subagents)
+      if (one.open)
+        subagents += (subagents.empty() ? "" : ", ") + one.id + (one.type.empty() ? "" : " (" + one.type + ")");
+    if (!subagents.empty()) act_.refuse(report(Code::EXIT_SUBAGENTS_OPEN, {}, {{"subagents", subagents}}));
   }
 
   // --- agent-contract ---------------------------------------------------------------------------------------------------------

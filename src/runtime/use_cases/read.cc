@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "json/parse.h"
 #include "ledger/streams.h"
+#include "runtime/packs.h"
+#include "runtime/session_events.h"
 #include "runtime/use_cases/govern.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
@@ -119,6 +121,48 @@ std::string UseCases::tool_in_pack(const std::string& session_id, const std::str
   if (!rules || *rules == nullptr || (*rules)->plan->find_tool(name)) return name;
   std::string bare = name.substr(name.find('/') + 1);
   return (*rules)->plan->find_tool(bare) ? bare : name;
+}
+
+std::vector<std::string> UseCases::server_tools(const std::string& session_id, const std::string& role) {
+  std::vector<std::string> out;
+  const auto reader = inside_->store.reader();
+  if (!reader) return out;
+  const auto row = work::is_work_id(session_id) ? (*reader)->get(tables::kSessionStates, {session_id})
+                                                : Result<std::optional<store::Row>>(std::nullopt);
+  std::string pack = row && *row ? pack_in(**row) : std::string();
+  if (pack.empty()) {
+    const auto of_role = (*reader)->get(tables::kPackRoles, {role.empty() ? std::string("agent") : role});
+    if (of_role && *of_role) pack = text_at(**of_role, 1);
+  }
+  const auto rules = pack.empty() ? Result<std::shared_ptr<const session::Rules>>(nullptr) : rules_in(**reader, pack);
+  if (!rules || *rules == nullptr) return out;
+  for (const contract::Tool& tool : (*rules)->plan->tools)
+    if (tool.name.find(':') != std::string::npos) out.push_back(tool.name);
+  return out;
+}
+
+Result<UseCases::Proposed> UseCases::was_proposed(const std::string& session_id, const std::string& call_id,
+                                                  const std::string& tool) {
+  if (!work::is_work_id(session_id)) return Proposed::Never;
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  bool refused = false;
+  // As it stands in an entry: most entries need not be parsed.
+  std::string mark;
+  if (!call_id.empty()) mark = json::write(Value(call_id));
+  const auto allowed = find_entry(**reader, session_stream(session_id), kSessionStep, [&](std::string_view payload) {
+    if (!mark.empty() && payload.find(mark) == std::string_view::npos) return false;
+    const auto document = json::parse(payload);
+    if (!document) return false;
+    for (const json::Node call : document->root()["calls"].elements()) {
+      if (call_id.empty() ? !call["tool"].is_text(tool) : !call["call_id"].is_text(call_id)) continue;
+      if (!call["verdict"].is_text("block")) return true;
+      refused = true;
+    }
+    return false;
+  });
+  if (!allowed) return tl::make_unexpected(allowed.error());
+  return *allowed ? Proposed::Allowed : refused ? Proposed::Refused : Proposed::Never;
 }
 
 Result<std::optional<Value>> UseCases::show_session(std::string_view session_id) {
