@@ -449,16 +449,23 @@ def last_words_from_the_transcript(place):
     transcript = Path(place.folder) / "events.jsonl"
     signal = json.dumps({"protocol": "apm2_agent_exit", "version": "1.0.0", "phase_completed": claimed["work"]["phase"], "exit_reason": "blocked", "notes": "no almanac"})
 
-    def stop(lines):
-        transcript.write_text("".join(json.dumps(one) + "\n" for one in lines))
-        event = {"sessionId": "p", "timestamp": 1, "cwd": "/srv/app", "transcriptPath": str(transcript), "stopReason": "end_turn", "stop_hook_active": False}
+    asked_at = 1794837877213
+
+    def stop(lines, written=True):
+        nonlocal asked_at
+        asked_at += 1
+        # The client says that it asks its hook when it has said all that came before.
+        lines = [*lines, {"type": "hook.start", "data": {"hookType": "agentStop", "input": {"timestamp": asked_at if written else 7}}}]
+        transcript.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines))
+        event = {"sessionId": "p", "timestamp": asked_at, "cwd": "/srv/app", "transcriptPath": str(transcript), "stopReason": "end_turn", "stop_hook_active": False}
         return subprocess.run([place.hook_program, "copilot", "agentStop", "--socket", place.node.socket_path], input=json.dumps(event), capture_output=True,
                               text=True, timeout=WAIT, env={**place.environment(), "BATON_SESSION_TOKEN": token})
 
     def said(text, **more):
         return {"type": "assistant.message", "data": {"messageId": "m", "content": text, "toolRequests": [], **more}, "id": "i"}
 
-    asked = stop([said(signal), said("Done.")])
+    # What was said before is not what is said now: while that is not there, nothing is.
+    asked = stop([said(signal)], written=False)
     need(json.loads(asked.stdout)["decision"] == "block", asked)
     # What a subagent said, and what stands in another line, are not its words.
     asked = stop([said("Done."), said(signal, parentToolCallId="t"), {"type": "user.message", "data": {"content": signal + " assistant.message"}}])

@@ -44,6 +44,7 @@ constexpr long kDeadlineMs = 5'000, kDeadlineMsMost = 60'000;
 // Beyond the deadline nothing waits any more, whatever hangs: a write that nobody reads, a file system that does not answer.
 constexpr long kLastResortMs = 500;
 constexpr milliseconds kStartPause{10};
+constexpr milliseconds kTranscriptPatience{2'000};
 
 struct Arguments {
   std::string client, event, store, socket, role, proxied;
@@ -75,6 +76,19 @@ std::string member_in(std::string_view input, std::string_view name) {
     found = one;
   }
   return found;
+}
+
+// `"NAME":123`, as it stands in a JSON without blanks; empty: there is no such member.
+std::string number_member(std::string_view input, std::string_view name) {
+  const std::string mark = '"' + std::string(name) + '"';
+  const std::size_t at = input.find(mark);
+  if (at == std::string_view::npos) return {};
+  std::size_t begin = input.find_first_not_of(" \t\r\n", at + mark.size());
+  if (begin == std::string_view::npos || input[begin] != ':') return {};
+  begin = input.find_first_not_of(" \t\r\n", begin + 1);
+  if (begin == std::string_view::npos) return {};
+  const std::size_t end = std::min(input.find_first_not_of("0123456789", begin), input.size());
+  return end == begin ? std::string() : mark + ':' + std::string(input.substr(begin, end - begin));
 }
 
 // For the signal's handler: made before it can come.
@@ -197,13 +211,23 @@ std::string tail_of(const std::string& path) {
 
 // The end of the client's transcript, behind the event, where only that has what the model wrote last (hooks/transcript.h): a file that
 // the user's own programs may read, and the node may not. How many bytes.
-std::size_t append_transcript(const Arguments& arguments, std::string& body) {
+//
+// The client writes that file when it finds the time. It has written what was said before this stop when it has written that it asks this
+// hook, which it does with the same time; before that the last message there is an earlier one, and none is better than that.
+std::size_t append_transcript(const Arguments& arguments, std::string& body, hook::Deadline deadline) {
   if (arguments.client != "copilot" || arguments.event != "agentStop") return 0;
-  const std::string path = member_in(body, "transcriptPath");
-  if (path.empty()) return 0;
-  const std::string tail = tail_of(path);
-  body += tail;
-  return tail.size();
+  const std::string path = member_in(body, "transcriptPath"), asked = number_member(body, "timestamp");
+  if (path.empty() || asked.empty()) return 0;
+  deadline = std::min(deadline, steady_clock::now() + kTranscriptPatience);
+  while (true) {
+    const std::string tail = tail_of(path);
+    if (tail.find(asked) != std::string::npos) {
+      body += tail;
+      return tail.size();
+    }
+    if (steady_clock::now() + kStartPause >= deadline) return 0;
+    ::poll(nullptr, 0, static_cast<int>(kStartPause.count()));
+  }
 }
 
 // What the node answers: `EXIT OUT_BYTES ERR_BYTES`, a line feed, and that many bytes of each.
@@ -302,7 +326,7 @@ int main(int argc, char** argv) {
   append_query(asked.target, '?', "event", arguments.event);
   if (!arguments.role.empty()) append_query(asked.target, '&', "role", arguments.role);
   if (!arguments.proxied.empty()) append_query(asked.target, '&', "proxied", arguments.proxied);
-  if (const std::size_t bytes = append_transcript(arguments, asked.body); bytes != 0)
+  if (const std::size_t bytes = append_transcript(arguments, asked.body, deadline); bytes != 0)
     append_query(asked.target, '&', "transcript_bytes", std::to_string(bytes));
   asked.session_token = environment("BATON_SESSION_TOKEN");
   for (const char c : asked.session_token)
