@@ -125,6 +125,23 @@ TEST(ContractWords, WhoMayDecideIsSaidWithTheApprovals) {
   EXPECT_FALSE(says_so(*plan_of(edited(kDesk, {{"session.yaml", "operator: true", "operator: false"}}))));
 }
 
+TEST(ContractWords, WhatTheAgentOwesAtItsEndIsSaid) {
+  const auto paragraph = [](const std::string& more) {
+    const auto plan = plan_of(edited(kDesk, {{"session.yaml", "approvals:", more + "approvals:"}}));
+    for (const Paragraph& one : words_of_session(*plan))
+      if (one.title == "The handoff") return join(one.sentences, " ");
+    return std::string();
+  };
+  EXPECT_EQ(paragraph(""), "");
+  EXPECT_EQ(
+      paragraph("handoff: {dialect: agent-contract, subagents: agent-contract}\nclaims: require\n"),
+      "The agent ends with an `agent-contract` block, whether it has work or not. Each of its subagents ends with an "
+      "`agent-contract` block. A handoff is refused when it claims what no seen call shows.");
+  EXPECT_EQ(
+      paragraph("handoff: {dialect: none}\nclaims: warn\n"),
+      "The agent is asked for no handoff when it ends. What a handoff claims and no seen call shows is a warning.");
+}
+
 TEST(ContractWords, AToolThatTheGateBlocksSaysSoFirst) {
   const auto plan = plan_of(edited(kDesk, {{"session.yaml", "{write: allow}", "{read: block}"}}));
   EXPECT_EQ(words_of(plan->tools[*plan->find_tool("look")], *plan).sentences[0],

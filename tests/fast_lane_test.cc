@@ -93,6 +93,24 @@ TEST_P(Lane, is_off_unless_it_was_opened) {
   EXPECT_FALSE(workspace::Config().fast_lane_reads);
 }
 
+// What was answered and is not recorded yet was seen all the same.
+TEST_P(Lane, a_claim_is_held_against_reads_that_were_only_answered) {
+  activate("{claims: require}", "[{tool: look}]");
+  const auto opened = ask([&](Answered done) { cases().open_session(as("alice"), {}, std::move(done)); });
+  const std::string id = text_at(opened, "/session/id");
+  cases().open_fast_lane();
+  EXPECT_EQ(text_at(call(id, "look", "l", R"({"path":"/srv/app/a.txt"})"), "/fast_lane"), "true");
+  EXPECT_EQ(text_at(settle(id, "l"), "/state"), "committed");
+  std::string block = contract(text_at(opened, "/session/agent_id"), "BLOCKED");
+  const std::string_view none = "\"files_checked\":[]", pass = "{\"result\":\"pass\"}";
+  block.replace(block.find(none), none.size(), "\"files_checked\":[\"a.txt\"]");
+  block.replace(block.find(pass), pass.size(), "{}");
+  const auto taken =
+      ask([&](Answered done) { cases().hand_off(in_session(as("alice"), id), id, block, std::move(done)); });
+  EXPECT_EQ(outcome(taken), "taken");
+  EXPECT_EQ(text_at(taken, "/claims/0/call_id"), "l");
+}
+
 TEST_P(Lane, a_read_is_in_the_ledger_soon_after) {
   activate("{}", "[{tool: look}]");
   const std::string id = open();

@@ -307,6 +307,113 @@ TEST_P(Governed, a_session_on_a_lease_is_refused_when_the_lease_is_gone) {
   fixture_.expect_whole();
 }
 
+// --- what an agent owes, and what it claims ------------------------------------------------------------------------------------------
+
+std::string claiming(std::string_view agent, std::string_view command, std::string_view status = "COMPLETE") {
+  const std::string text = contract(agent, status);
+  const std::string_view before = "\"commands_run\":[]";
+  std::string out = text;
+  out.replace(out.find(before), before.size(), "\"commands_run\":[\"" + std::string(command) + "\"]");
+  const std::string_view verified = "\"verification\":{\"result\":\"pass\"}";
+  out.replace(out.find(verified), verified.size(),
+              "\"verification\":{\"command\":\"" + std::string(command) + "\",\"result\":\"pass\"}");
+  return out;
+}
+
+TEST_P(Governed, what_a_handoff_claims_is_held_against_the_calls) {
+  activate(pack_of("{risk_defaults: {write: allow}, claims: require}", "[{tool: Bash, side_effect: write}]"));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const auto claimed = fixture_.claim(as("alice"), work);
+  const std::string id = text_at(claimed, "/session/id"), agent = text_at(claimed, "/session/agent_id");
+  OpenSession asked;
+  asked.session_id = id;
+  open(in_session(as("alice"), id), asked);
+  const auto hand_off = [&](std::string_view command, std::string_view status = "COMPLETE") {
+    return fixture_.hand_off(in_session(as("alice"), id), id, claiming(agent, command, status));
+  };
+  const auto run = [&](std::string_view call, std::string_view command, int code) {
+    propose(id, R"({"start":true,"calls":[{"call_id":")" + std::string(call) +
+                    R"(","tool":"Bash","arguments":{"command":")" + std::string(command) + R"("}}]})");
+    settle(id, R"({"call_id":")" + std::string(call) + R"(","result":")" + (code == 0 ? "ok" : "error") +
+                   R"(","exit_code":)" + std::to_string(code) + R"(,"output":{}})");
+  };
+  EXPECT_EQ(outcome(hand_off("pytest")), "CLAIM_UNSEEN");
+  run("c1", "pytest --version", 0);
+  EXPECT_EQ(outcome(hand_off("pytest")), "CLAIM_UNPROVEN");
+  run("c2", "pytest", 1);
+  // It was run, and has not passed.
+  const auto lie = hand_off("pytest");
+  ASSERT_TRUE(lie);
+  ASSERT_EQ(lie->refused.size(), 1u);
+  EXPECT_EQ(info(lie->refused[0].code).name, "CLAIM_CONTRADICTED");
+  EXPECT_EQ(lie->refused[0].place.pointer, "/evidence_report/verification/command");
+  EXPECT_EQ(fixture_.phase_of(work), "IMPLEMENTATION");
+  // Long ones lie beside the ledger, and are read there.
+  const std::string long_one = "pytest " + std::string(9000, 'x');
+  run("c3", long_one, 0);
+  run("c4", "pytest", 0);
+  // Another node knows as much.
+  fixture_.cases_.reset();
+  fixture_.ledger_.reset();
+  const auto taken = hand_off("pytest");
+  EXPECT_EQ(outcome(taken), "taken");
+  EXPECT_EQ(text_at(taken, "/claims/0/call_id"), "c4");
+  EXPECT_EQ(text_at(taken, "/claims_counted"), R"({"proven":2,"unproven":0,"contradicted":0,"calls":4})");
+  EXPECT_EQ(text_at(hand_off("pytest"), "/claims/1/verdict"), "proven");  // the first receipt again
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, long_commands_are_seen_and_claims_can_be_warnings) {
+  activate(pack_of("{risk_defaults: {write: allow}, claims: warn}", "[{tool: Bash, side_effect: write}]"));
+  const auto opened = ask([&](Answered done) { fixture_.cases().open_session(as("alice"), {}, std::move(done)); });
+  const std::string id = text_at(opened, "/session/id"), agent = text_at(opened, "/session/agent_id");
+  EXPECT_EQ(text_at(opened, "/session/claims"), "warn");
+  const std::string command = "pytest " + std::string(9000, 'x');
+  propose(id, R"({"start":true,"calls":[{"call_id":"c","tool":"Bash","arguments":{"command":")" + command + R"("}}]})");
+  settle(id, R"({"call_id":"c","result":"ok","exit_code":0,"output":{}})");
+  const auto report = fixture_.hand_off(as("alice"), id, claiming(agent, command, "IN_PROGRESS"));
+  EXPECT_EQ(text_at(report, "/claims_counted/proven"), "2") << text_at(report, "/claims");
+  const auto taken = fixture_.hand_off(as("alice"), id, claiming(agent, "make"));
+  EXPECT_EQ(outcome(taken), "taken");
+  EXPECT_EQ(text_at(taken, "/warnings/0/code"), "CLAIM_UNPROVEN");
+  EXPECT_EQ(text_at(taken, "/warnings/0/severity"), "warning");
+  EXPECT_EQ(text_at(taken, "/standing"), "closed");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, another_dialect_than_the_pack_asks_for_is_refused) {
+  activate(pack_of("{handoff: {dialect: agent-contract, subagents: agent-contract}}", "[{tool: look}]"));
+  const auto opened = ask([&](Answered done) { fixture_.cases().open_session(as("alice"), {}, std::move(done)); });
+  const std::string id = text_at(opened, "/session/id"), agent = text_at(opened, "/session/agent_id");
+  EXPECT_EQ(text_at(opened, "/session/handoff"), R"({"dialect":"agent-contract","subagents":"agent-contract"})");
+  const auto owed = [&](const std::string& session) { return fixture_.cases().owed_by(session); };
+  EXPECT_EQ(owed(id)->dialect, contract::Owed::AgentContract);
+  EXPECT_EQ(owed(id)->subagents, contract::Owed::AgentContract);
+  EXPECT_EQ(owed(id)->agent_id, agent);
+  EXPECT_FALSE(owed(id)->has_work);
+  EXPECT_EQ(outcome(fixture_.hand_off(as("alice"), id, signal("IMPLEMENTATION"))), "HANDOFF_DIALECT_OWED");
+  EXPECT_EQ(outcome(fixture_.hand_off(as("alice"), id, contract(agent, "COMPLETE"))), "taken");
+  EXPECT_EQ(owed(id)->dialect, contract::Owed::None);
+  EXPECT_EQ(outcome(fixture_.hand_off(as("alice"), id, signal("IMPLEMENTATION"))), "session_closed");
+
+  activate(pack_of("{handoff: {dialect: agent-exit}}", "[{tool: look}]"));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const auto claimed = fixture_.claim(as("alice"), work);
+  const std::string leased = text_at(claimed, "/session/id");
+  EXPECT_EQ(owed(leased)->dialect, contract::Owed::Any);  // held to no pack yet
+  OpenSession asked;
+  asked.session_id = leased;
+  open(in_session(as("alice"), leased), asked);
+  EXPECT_EQ(owed(leased)->dialect, contract::Owed::AgentExit);
+  EXPECT_TRUE(owed(leased)->has_work);
+  const std::string block = contract(text_at(claimed, "/session/agent_id"), "IN_PROGRESS");
+  EXPECT_EQ(outcome(fixture_.hand_off(in_session(as("alice"), leased), leased, block)), "HANDOFF_DIALECT_OWED");
+  EXPECT_EQ(outcome(fixture_.hand_off(in_session(as("alice"), leased), leased, signal("IMPLEMENTATION"))), "taken");
+  EXPECT_EQ(owed(leased)->dialect, contract::Owed::None);
+  EXPECT_EQ(owed("nobody")->dialect, contract::Owed::None);
+  fixture_.expect_whole();
+}
+
 TEST_P(Governed, labels_join_the_item_and_waiting_parks_the_lease) {
   activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
   const std::string work = fixture_.create_in(work::Phase::Implementation);

@@ -661,6 +661,95 @@ def a_pack_to_start_from(place):
     denied(line("cd src && git push origin main"), "checkpoint")
 
 
+def block(agent_id, status="COMPLETE", **evidence):
+    report = {name: [] for name in ("patterns_checked", "files_checked", "commands_run", "key_outputs", "verbatim_outputs", "cross_layer_impacts",
+                                    "open_gaps")}
+    body = {"agent_status": {"plan_status": status, "agent_id": agent_id, "pending_steps": [], "next_action": "done"},
+            "evidence_report": {**report, "verification": {"result": "pass"}, **evidence}}
+    return "All done.\n\n```agent_contract_handoff\n" + json.dumps(body) + "\n```"
+
+
+def stop(place, text, **more):
+    done = place.hook("claude", "Stop", {"stop_hook_active": False, "last_assistant_message": text}, **more)
+    reason = json.loads(done.stdout)["reason"] if "block" in done.stdout else ""
+    need(done.returncode == (2 if reason else 0), done)
+    return reason
+
+
+def lies_are_found(place):
+    """What a block claims is held against what the hook saw, also after the node was started again."""
+    place.run("work", "create", "The almanac", "--id", "W-1", "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", "/v1/work/W-1/claim", {}, token=place.token).json
+    token, session, agent = claimed["session"]["token"], claimed["session"]["id"], claimed["session"]["agent_id"]
+    opened = place.node.request("POST", "/v1/sessions", {"session_id": session}, token=place.token, session=token)
+    need(opened.status == 201 and opened.json["session"]["claims"] == "require", opened)
+    shown = {"BATON_SESSION_TOKEN": token}
+    passed(place.before("Bash", {"command": "make test"}, environment=shown))
+    place.hook("claude", "PostToolUseFailure", {"tool_name": "Bash", "tool_input": {"command": "make test"}, "error": "Exit code 2\nno rule",
+                                                "tool_use_id": f"toolu_{place.number}"}, environment=shown)
+    denied(place.before("Bash", {"command": "rm -rf /srv"}, environment=shown), "argument_value_invalid")
+    secret = "make deploy TOKEN=" + "ghp" + "_Zx9Qw3Lm7Rt5Yp1Vb8Nc2Kd6Hs4Jf0GuEiOa"
+    passed(place.before("Read", {"file_path": "src/a.py"}, environment=shown))
+    passed(place.after("Read", {"file_path": "src/a.py"}, {"text": ""}, environment=shown))
+    place.node.stop()
+    place.node = place.serve("again")
+    lie = block(agent, commands_run=["make test (all green)", "rm -rf /srv", "pytest", secret], files_checked=["src/a.py:12", "src/b.py"],
+                verification={"command": "make test", "result": "pass"})
+    refused = place.node.request("POST", f"/v1/sessions/{session}/handoff", lie.encode(), token=place.token, session=token)
+    codes = [(one["code"], one["pointer"]) for one in refused.json["diagnostics"]]
+    need(refused.status == 422 and codes == [
+        ("CLAIM_CONTRADICTED", "/evidence_report/commands_run/0"), ("CLAIM_CONTRADICTED", "/evidence_report/commands_run/1"),
+        ("CLAIM_UNPROVEN", "/evidence_report/commands_run/2"), ("CLAIM_UNPROVEN", "/evidence_report/commands_run/3"),
+        ("CLAIM_UNPROVEN", "/evidence_report/files_checked/1"), ("CLAIM_CONTRADICTED", "/evidence_report/verification/command")], refused)
+    need(secret[-20:] not in str(refused.json), "a secret is said")
+    reason = stop(place, lie, environment=shown)
+    need("CLAIM_CONTRADICTED" in reason and "exit code 2" in reason and "argument_value_invalid" in reason, reason)
+    # Mended: the check is run, and what was not done is not claimed.
+    passed(place.before("Bash", {"command": "make test"}, environment=shown))
+    passed(place.after("Bash", {"command": "make test"}, {"stdout": "ok"}, environment=shown))
+    truth = block(agent, commands_run=["make test (all green)"], files_checked=["src/a.py:12"], verification={"command": "make test", "result": "pass"})
+    need(stop(place, truth, environment=shown) == "", "the truth is refused")
+    need(place.node.request("GET", "/v1/work/W-1", token=place.token).json["work"]["phase"] != "BLOCKED", "blocked")
+    again = place.node.request("POST", f"/v1/sessions/{session}/handoff", truth.encode(), token=place.token, session=token)
+    need(again.status == 200 and again.json["claims_counted"] == {"proven": 3, "unproven": 0, "contradicted": 0, "calls": 4}, again)
+    need([one["call_id"] for one in again.json["claims"]] == [f"toolu_{place.number}", "toolu_3", f"toolu_{place.number}"], again)
+
+
+def a_block_is_owed(place):
+    """A pack that names a dialect is owed it by a session without work too: its handoff closes it, and the next words are another session's."""
+    started = place.hook("claude", "SessionStart", {"source": "startup"})
+    need("agent_contract_handoff" in started.stdout, started)
+    passed(place.before("Read", {"file_path": "a"}))
+    passed(place.after("Read", {"file_path": "a"}, {}))
+    agent = place.node.request("GET", "/v1/sessions/" + place.sessions()[0]["id"], token=place.token).json["session"]["agent_id"]
+    reason = stop(place, "Done! Everything works.")
+    need("`agent_contract_handoff` block" in reason and agent in reason, reason)
+    signal = {"protocol": "apm2_agent_exit", "version": "1.0.0", "phase_completed": "IMPLEMENTATION", "exit_reason": "completed"}
+    reason = stop(place, json.dumps(signal))
+    need("HANDOFF_DIALECT_OWED" in reason and "`agent-exit`" in reason, reason)
+    need(stop(place, block(agent)) == "", "the block is refused")
+    need(place.session()["standing"] == "closed", place.session())
+    passed(place.before("Read", {"file_path": "b"}))
+    need(sorted(one["standing"] for one in place.sessions()) == ["closed", "open"], place.sessions())
+    # Never: it is given up.
+    for _ in range(2):
+        need(stop(place, "I will not.") != "", "asked")
+    need(stop(place, "I will not.") == "", "asked a third time")
+    need(sorted(one["standing"] for one in place.sessions()) == ["closed", "killed"], place.sessions())
+
+
+def nothing_is_owed(place):
+    """Work, and a pack that asks for no handoff: it may end without one, and hand over as it likes."""
+    place.run("work", "create", "The almanac", "--id", "W-1", "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", "/v1/work/W-1/claim", {}, token=place.token).json
+    token, session = claimed["session"]["token"], claimed["session"]["id"]
+    need(place.node.request("POST", "/v1/sessions", {"session_id": session}, token=place.token, session=token).status == 201, "opened")
+    need(stop(place, "Done.", environment={"BATON_SESSION_TOKEN": token}) == "", "asked")
+    signal = {"protocol": "apm2_agent_exit", "version": "1.0.0", "phase_completed": claimed["work"]["phase"], "exit_reason": "completed"}
+    taken = place.node.request("POST", f"/v1/sessions/{session}/handoff", signal, token=place.token, session=token)
+    need(taken.status == 200 and "claims" not in taken.json, taken)
+
+
 STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
@@ -674,6 +763,11 @@ STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-con
 # The same with reads that are answered before they are recorded.
 STORIES |= {one.__name__ + "_on_the_fast_lane": (one, {"config": "fast_lane: {reads: true}\n"}) for one in (
     subagents_have_the_parents_limits, one_call_two_doors)}
+STORIES.update({
+    "lies_are_found": (lies_are_found, {"session": {"claims": "require"}}),
+    "a_block_is_owed": (a_block_is_owed, {"session": {"handoff": {"dialect": "agent-contract"}}}),
+    "nothing_is_owed": (nothing_is_owed, {"session": {"handoff": {"dialect": "none"}}}),
+})
 
 
 if __name__ == "__main__":

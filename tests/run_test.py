@@ -35,15 +35,17 @@ def is_alive(pid):
 
 
 class Place(Workspace):
-    def __init__(self, baton, config=""):
+    def __init__(self, baton, config="", session=None):
         super().__init__(baton, config="exit_protocol: true\n" + config)
         self.token = self.init()
         self.node = self.serve()
         self.runs = []
         pack = Path(self.folder) / "pack"
         pack.mkdir()
-        (pack / "session.yaml").write_text(json.dumps(SESSION))
+        (pack / "session.yaml").write_text(json.dumps({**SESSION, **(session or {})}))
         (pack / "echo.yaml").write_text(json.dumps({"tool": "echo", **CONTRACT}))
+        (pack / "Bash.yaml").write_text(json.dumps({"tool": "Bash", **CONTRACT, "side_effect": "write", "gate": "allow", "argument_value_invariants": [
+            {"path": "$.command", "regex": "^(pytest|make)"}]}))
         self.run("contract", "activate", str(pack), "--role", "agent", "--node", "unix:" + self.node.socket_path)
         self.notes = os.path.join(self.folder, "notes")
 
@@ -387,6 +389,61 @@ def node_is_started_again(place):
     need(place.item()["phase"] == "CI_PENDING", place.item())
 
 
+def claims_are_checked(place):
+    """A lie is refused, with what was seen; the truth is taken, and the receipt says what shows it."""
+    place.create()
+    lie = {"commands_run": ["pytest -q (12 passed)"], "verification": {"command": "pytest -q", "result": "pass"}}
+    truth = {"commands_run": ["pytest -q (12 passed)", "make"], "verification": {"command": "pytest -q", "result": "pass"}}
+    said = place.go("bash", "pytest --version", "0", "bash", "pytest -q", "1", "bash", "rm -rf /srv", "0", "evidence", json.dumps(lie), "claim-done",
+                    "then", "note", place.notes, "bash", "make", "0", "bash", "pytest -q", "0", "evidence", json.dumps(truth), "claim-done")
+    need("refused: rm -rf /srv" in said, said)
+    repair = place.noted()[0]["repair"]
+    need("CLAIM_CONTRADICTED" in repair and "exit code 1" in repair and "/evidence_report/verification" in repair, repair)
+    need("claims: 3 proven, 0 unproven, 0 contradicted, by 5 calls" in said, said)
+    need(place.item()["phase"] == "CI_PENDING", place.item())
+    accepted = place.entries("handoff.accepted")[-1]["entry"]["payload"]
+    need([one["verdict"] for one in accepted["claims"]] == ["proven"] * 3 and accepted["claims_counted"]["calls"] == 5, accepted)
+    need(accepted["claims"][0]["call_id"] == "toolu_2_2", accepted)
+
+
+def claims_are_told(place):
+    """Warned of, and taken all the same: by the output, and by `baton handoff submit`."""
+    place.create()
+    lie = {"commands_run": ["pytest -q (12 passed)", "cargo test"], "files_checked": ["README.md"], "verification": {"command": "make check", "result": "pass"}}
+    run = place.begin("bash", "pytest -q", "2", "evidence", json.dumps(lie), "claim-done", options=["--format", "json"])
+    place.end(run, 0)
+    result = json.loads(Path(run.out).read_text())
+    need([one["verdict"] for one in result["claims"]] == ["contradicted", "unproven", "unproven", "unproven"], result)
+    need(result["claims_counted"] == {"proven": 0, "unproven": 3, "contradicted": 1, "calls": 1}, result)
+    place.create()
+    said = place.go("bash", "pytest -q", "2", "evidence", json.dumps(lie), "submit")
+    need(said.count("contradicted: pytest -q (12 passed): its last run ended with exit code 2") == 2, said)  # the agent hears it, and the person
+    need(said.count("unproven: cargo test") == 2 and "CLAIM_" not in said, said)
+    # Nobody saw any call: that is said once.
+    place.create()
+    said = place.go("evidence", json.dumps(lie), "claim-done")
+    need("claims: 4 unproven: no call of this session was seen" in said and said.count("unproven") == 1, said)
+
+
+def a_signal_is_owed(place):
+    """The pack names the dialect: the words say so, another is refused, the right one is taken."""
+    place.create()
+    said = place.go("claim-done", "then", "note", place.notes, "exit-done")
+    repair = place.noted()[0]["repair"]
+    need("HANDOFF_DIALECT_OWED" in repair and "apm2_agent_exit" in repair and "plan_status" not in repair, repair)
+    need(place.item()["phase"] == "CI_PENDING" and "agent-exit, completed" in said, said)
+
+
+def nothing_is_owed(place):
+    """Whoever owes no handoff is not asked for one; the item waits for the next. What is handed over is taken."""
+    place.create()
+    said = place.go("say", "I am done", status=1)
+    need("asked again" not in said and "its pack asks for none" in said, said)
+    need(place.item()["state"] == "waiting" and place.item()["attempts"] == 1, place.item())
+    place.go("claim-done")
+    need(place.item()["phase"] == "CI_PENDING", place.item())
+
+
 def shim(place, name, script):
     folder = Path(place.folder) / "bin"
     folder.mkdir(exist_ok=True)
@@ -428,6 +485,8 @@ STORIES = {story.__name__: (story, how) for story, how in [
     (lease_is_lost, {}), (told_to_stop, {}), (supervisor_is_killed, {}), (submits_itself, {}), (asks_a_person, {}),
     (goes_on_with_the_answer, {}), (reports_and_goes_on, {}), (its_processes_are_agents, {}), (could_not, {}), (without_a_pack, {}),
     (watches, {}), (node_is_started_again, {}), (wires_claude, {}),
+    (claims_are_checked, {"session": {"claims": "require"}}), (claims_are_told, {"session": {"claims": "warn"}}),
+    (a_signal_is_owed, {"session": {"handoff": {"dialect": "agent-exit"}}}), (nothing_is_owed, {"session": {"handoff": {"dialect": "none"}}}),
 ]}
 
 

@@ -205,6 +205,18 @@ constexpr std::size_t kHookNameBytesMax = 256;                          // ids a
 // Why a call is denied: clients cut, or put into a file, what is beyond ten thousand characters.
 constexpr std::size_t kHookReasonCharactersMax = 8'000;
 
+// --- claims of a handoff -----------------------------------------------------------------------------------------------
+
+// How many of a block are judged: what is beyond that counts as unproven.
+constexpr std::size_t kClaimsMax = 200;
+// The newest calls of a session that they are held against, and what of its record is read for that: some days of work.
+constexpr std::size_t kClaimCallsMax = 2'000;
+constexpr std::size_t kClaimEntriesMax = 10'000;
+constexpr std::size_t kClaimBytesMax = 64u << 20;
+// How many of them are told as diagnostics, one each, and how much of the list stands in the entry of the handoff, which has to hold it.
+constexpr std::size_t kClaimDiagnosticsMax = 20;
+constexpr std::size_t kClaimsListBytesMax = 16u << 10;
+
 // --- the HTTP API ---------------------------------------------------------------------------------------------------
 // How large a request may be is the configuration's (workspace/config.h); these are about what is in it.
 

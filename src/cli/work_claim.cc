@@ -6,12 +6,14 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "claims/claims.h"
 #include "cli/credentials.h"
 #include "cli/input.h"
 #include "cli/sealed_token.h"
 #include "cli/shell.h"
 #include "cli/work.h"
 #include "net/sse.h"
+#include "secrets/detector.h"
 
 namespace baton::cli {
 namespace {
@@ -281,12 +283,14 @@ int submit_handoff(World& world, const NodeOptions& node, const std::string& fil
   if (answer && !answer->ok()) return refused(world, node, *answer, source_name(file), *text);
   return tell(world, node, answer, [&](json::Node root) {
     for (const json::Node warning : root["warnings"].elements())
-      world.print_error("warning: " + shown(warning.is_object() ? warning["message"] : warning, 400) + "\n");
+      if (!shown(warning["code"], 64).starts_with("CLAIM_"))  // they stand below
+        world.print_error("warning: " + shown(warning.is_object() ? warning["message"] : warning, 400) + "\n");
     const json::Node handoff = root["handoff"];
     world.print(shown(handoff["dialect"], 32) + " " + shown(handoff["outcome"], 32) + " taken" + receipt_text(root) +
                 "\n");
     if (root["work"].is_object()) world.print(work_line(root["work"], world.colour) + "\n");
     if (root["standing"]) world.print("the session is " + shown(root["standing"], 20) + "\n");
+    world.print(secrets::redact(claims::text_of(root["claims"], root["claims_counted"])));
     if (const json::Node offered = root["offered"])
       world.print("handoff " + shown(offered["id"]) + " to " + shown(offered["to"], 60) + " is " +
                   shown(offered["stage"], 20) + "\n");

@@ -393,6 +393,7 @@ class Hook : public std::enable_shared_from_this<Hook> {
       body.set("result", "ok");
       if (event_.output) body.set("output", *event_.output);
     }
+    if (event_.exit_code && !is_changed_) body.set("exit_code", *event_.exit_code);
     cases().settle_call(asked_->mutation(), session_, json::write(body),
                         [self = shared_from_this()](Result<Answer> answer) {
                           if (!answer) return self->fail(answer.error());
@@ -464,9 +465,15 @@ class Hook : public std::enable_shared_from_this<Hook> {
   // --- the rest
 
   void greet() {
-    reply({Reply::Kind::Context,
-           "This session is held to a contract by Baton (session " + session_ +
-               "). A call that the contract does not allow is refused with the reason and what to do instead."});
+    read_then(asked_, [self = shared_from_this()](const AskedPtr&) {
+      std::string text =
+          "This session is held to a contract by Baton (session " + self->session_ +
+          "). A call that the contract does not allow is refused with the reason and what to do instead.";
+      const auto owed = self->cases().owed_by(self->session_);
+      if (owed && owed->dialect != contract::Owed::None && owed->dialect != contract::Owed::Any)
+        text += " When you are done, end your message with " + owed_words(*owed) + ".";
+      self->reply({Reply::Kind::Context, std::move(text)});
+    });
   }
 
   void close() {

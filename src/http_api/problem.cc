@@ -62,6 +62,9 @@ constexpr std::array kStatuses = {
     StatusRow{"CALL_", 409},
     StatusRow{"call_not_open", 409},
     StatusRow{"CLAIM_", 409},
+    StatusRow{"CLAIM_CONTRADICTED", 422},  // of a handoff, not of an item
+    StatusRow{"CLAIM_UNPROVEN", 422},
+    StatusRow{"CLAIM_UNSEEN", 422},
     StatusRow{"EXIT_CALLS_OPEN", 409},
     StatusRow{"EXIT_CI_CHECKS", 409},
     StatusRow{"EXIT_DISABLED", 409},

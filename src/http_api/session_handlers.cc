@@ -35,7 +35,10 @@ void release_session(const AskedPtr& asked) {
 }
 
 void hand_off(const AskedPtr& asked) {
-  cases(asked).hand_off(asked->mutation(), asked->id, asked->request().body, settle(asked));
+  // What it claims is held against the record first.
+  read_then(asked, [](const AskedPtr& one) {
+    cases(one).hand_off(one->mutation(), one->id, one->request().body, settle(one));
+  });
 }
 
 void end_session(const AskedPtr& asked) {

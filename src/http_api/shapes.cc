@@ -213,6 +213,8 @@ const std::vector<Shape>& shapes() {
         {"standing", "string", kMaybe, "of a session without a work item: open, closed or killed"},
         {"work", "Work?", kMaybe},
         {"next_phase", "string?", kMaybe},
+        {"claims", "[]object", kMaybe, "pointer, claim, verdict, call_id, why; where the session's pack asks for it"},
+        {"claims_counted", "object", kMaybe, "proven, unproven, contradicted, calls"},
         {"warnings", "[]Diagnostic", kMaybe},
         {"receipt", "Receipt", kMaybe}}},
       {"ProcessRegistered", "It was recorded.", {{"session_id", "string"}, {"receipt", "Receipt", kMaybe}}},

@@ -26,7 +26,7 @@ inline constexpr std::string_view kSessionStep = "session.step";
 inline constexpr std::string_view kSessionRuled = "session.ruled";
 // call_id, verdict, failures[], arguments? arguments_sha256? values? (when they differ from what was judged), lease_stale?, killed?
 inline constexpr std::string_view kCallStarted = "session.call_started";
-// call_id, result, ack?, output? (redacted), output_object? (false: it was none), values{}? (of the output), error{}?, state, failures[], counts_as_error, binds[], captures[],
+// call_id, result, exit_code? (of a command), ack?, output? (redacted), output_object? (false: it was none), values{}? (of the output), error{}?, state, failures[], counts_as_error, binds[], captures[],
 // told[], killed?, by? (an operator who resolved it)
 inline constexpr std::string_view kCallSettled = "session.call_settled";
 inline constexpr std::string_view kSessionLabelled = "session.labelled";  // label

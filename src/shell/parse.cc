@@ -185,10 +185,14 @@ void Reader::list() {
   if (!enter()) return;
   const std::size_t number = out_.lists++;
   for (newlines(); !ends_list(); newlines()) {
+    const std::size_t first_step = out_.steps.size();
     and_or(number);
     blanks();
     if (ends_list() || peek() == '\n') continue;
-    if (peek() == ';' || (peek() == '&' && peek(1) != '&' && peek(1) != '>' && peek(1) != '|')) ++at_;
+    const bool background = peek() == '&' && peek(1) != '&' && peek(1) != '>' && peek(1) != '|';
+    if (background && number == 0)
+      for (std::size_t at = first_step; at < out_.steps.size(); ++at) out_.steps[at].background = true;
+    if (peek() == ';' || background) ++at_;
     else stop(Opaque::Syntax);
   }
   --reading_.depth;
@@ -196,17 +200,21 @@ void Reader::list() {
 
 void Reader::and_or(std::size_t list_number) {
   Command::After after = Command::After::Anything;
+  Step::Joined joined = Step::Joined::Sequence;
   while (true) {
-    const bool simple = pipeline(list_number, after);
+    const bool simple = pipeline(list_number, after, joined);
     blanks();
-    if (takes("&&")) after = simple ? Command::After::Success : Command::After::Anything;
-    else if (takes("||")) after = Command::After::Anything;
+    if (takes("&&")) after = simple ? Command::After::Success : Command::After::Anything, joined = Step::Joined::And;
+    else if (takes("||")) after = Command::After::Anything, joined = Step::Joined::Or;
     else return;
     newlines();
   }
 }
 
-bool Reader::pipeline(std::size_t list_number, Command::After after) {
+bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joined joined) {
+  Step step;
+  step.joined = joined;
+  step.pipeline = out_.pipelines;
   Command frame;
   frame.list = list_number;
   frame.pipeline = out_.pipelines++;
@@ -217,6 +225,7 @@ bool Reader::pipeline(std::size_t list_number, Command::After after) {
     if (prefix == "!") {
       at_ += prefix.size();
       is_plain = false;
+      step.negated = !step.negated;
     } else if (prefix == "time") {
       at_ += prefix.size();
       Command time = frame;
@@ -234,14 +243,17 @@ bool Reader::pipeline(std::size_t list_number, Command::After after) {
     if (!is_plain) frame.after = Command::After::Anything;
   }
   bool simple = command(frame);
+  step.simple = simple;
   for (blanks(); peek() == '|' && peek(1) != '|'; blanks()) {
     at_ += peek(1) == '&' ? 2 : 1;
     if (reading_.posix && text_[at_ - 1] == '&') stop(Opaque::Syntax);
     newlines();
     frame.after = Command::After::Pipe;
-    command(frame);
+    step.simple = command(frame) && step.simple;
+    ++step.members;
     simple = false;
   }
+  if (list_number == 0) out_.steps.push_back(step);
   return simple && is_plain;
 }
 

@@ -91,9 +91,20 @@ struct Command {
   std::string via = {};          // the launcher it was found behind: "xargs"
 };
 
+// One pipeline of the line itself, not of a list inside it: how the line ends depends on these, and on how they are joined.
+struct Step {
+  enum class Joined : std::uint8_t { Sequence, And, Or };
+  Joined joined = Joined::Sequence;  // to the one before it
+  std::size_t pipeline = 0;          // as of its commands
+  std::size_t members = 1;
+  bool simple = true;  // each member is a simple command, or the definition of a function
+  bool negated = false, background = false;
+};
+
 struct Parsed {
   std::string command;  // as it came
   std::vector<Command> commands = {};
+  std::vector<Step> steps = {};
   std::size_t substitutions = 0;     // $( ), whose commands are among `commands`
   std::vector<Opaque> because = {};  // sorted, each once
   std::size_t pipelines = 0, lists = 0;

@@ -49,8 +49,9 @@ class Reader {
   // --- grammar (parse.cc)
   void list();  // until something that ends lists, which is not consumed
   void and_or(std::size_t list_number);
-  bool pipeline(std::size_t list_number, Command::After after);  // was it one simple command, not negated?
-  bool command(Command frame);                                   // was it a simple one?
+  // Was it one simple command, not negated?
+  bool pipeline(std::size_t list_number, Command::After after, Step::Joined joined);
+  bool command(Command frame);  // was it a simple one?
   bool compound(std::string_view reserved, const Command& frame);
   void simple(Command frame);
   void function_body(const Command& frame);

@@ -499,6 +499,12 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     if (const auto ending = ending_in(type, payload, session_id_)) tell(SessionOver{ending->why, ending->outcome});
   }
 
+  void take_claims(json::Node from) {
+    const json::Node list = from["claims"], counted = from["claims_counted"];
+    outcome_.claims = list ? json::Value::copy(list) : json::Value();
+    outcome_.claims_counted = counted ? json::Value::copy(counted) : json::Value();
+  }
+
   // A handoff that came another way than by the output.
   void note_handoff(json::Node entry) {
     const json::Node payload = entry["payload"];
@@ -506,6 +512,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     outcome_.dialect = text_of(payload["dialect"]);
     outcome_.outcome = text_of(payload["outcome"]);
     outcome_.sequence = number_of(entry["sequence"]);
+    take_claims(payload);
     outcome_.hash.clear();
     outcome_.relay.clear();
     const auto dialect = find_dialect(outcome_.dialect);
@@ -553,9 +560,12 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     outcome_.sequence = number_of(answer["receipt"]["sequence"]);
     outcome_.hash = text_of(answer["receipt"]["hash"]);
     outcome_.relay = relay_of(dialect_, body_);
+    take_claims(answer);
     ++handoffs_;
     own_handoffs_.insert(outcome_.handoff_id);
-    for (const json::Node warning : answer["warnings"].elements()) say("warning: " + text_of(warning["message"]));
+    // What is claimed and not shown stands in the outcome.
+    for (const json::Node warning : answer["warnings"].elements())
+      if (!text_of(warning["code"]).starts_with("CLAIM_")) say("warning: " + text_of(warning["message"]));
     const bool moved = !(outcome_.outcome == "offered" && handoff["mode"].is_text("report"));
     tell(HandoffTaken{outcome_.outcome, moved});
   }

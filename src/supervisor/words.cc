@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "claims/claims.h"
 #include "dialects/agent_exit/signal.h"
 #include "json/parse.h"
 #include "secrets/detector.h"
@@ -127,6 +128,11 @@ std::string outcome_text(const Outcome& outcome) {
   if (!outcome.phase.empty())
     out += printable(outcome.work_id, 64) + " is " + outcome.phase + " (" + outcome.state +
            "): " + printable(secrets::redact(outcome.title), 200) + "\n";
+  if (outcome.claims_counted.is_object()) {
+    const auto list = json::parse_owned(json::write(outcome.claims));
+    const auto counted = json::parse_owned(json::write(outcome.claims_counted));
+    if (list && counted) out += secrets::redact(claims::text_of(list->root(), counted->root()));
+  }
   if (!outcome.relay.empty()) out += "\n" + shown(secrets::redact(outcome.relay));
   return out;
 }
@@ -155,6 +161,10 @@ Value outcome_json(const Outcome& outcome) {
     receipt.set("sequence", outcome.sequence);
     if (!outcome.hash.empty()) receipt.set("hash", outcome.hash);
     out.set("receipt", std::move(receipt));
+  }
+  if (outcome.claims_counted.is_object()) {
+    out.set("claims", outcome.claims);
+    out.set("claims_counted", outcome.claims_counted);
   }
   if (!outcome.relay.empty()) out.set("relay", secrets::redact(outcome.relay));
   return out;

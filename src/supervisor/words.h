@@ -52,6 +52,7 @@ struct Outcome {
   std::string dialect, handoff_id, outcome;  // of the handoff that was taken; empty: none was
   std::uint64_t sequence = 0;                // of its entry; 0: none
   std::string hash, relay;
+  json::Value claims = {}, claims_counted = {};  // as its answer or entry has them; null: they were not looked at
   int repairs = 0;
 };
 std::string outcome_text(const Outcome& outcome);

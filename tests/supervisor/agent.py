@@ -11,6 +11,8 @@
     behind              a block with text behind it
     stranger            a block of another agent
     submit              hands over by `baton handoff submit`
+    evidence JSON       what its blocks say in their evidence_report, over what they say anyway
+    bash COMMAND STATUS says by a hook that it ran the command, and how that ended; whether it may
     then                what stands behind it is for the next start, and the last part for all that follow
     sleep SECONDS | spin SECONDS | tick SECONDS     does nothing; uses the processor; prints a line a second
     deaf                does not hear SIGTERM
@@ -31,6 +33,8 @@ words = sys.argv[1:]
 repair = "BATON_REPAIR_FILE" in os.environ
 answer = "BATON_ANSWER_FILE" in os.environ
 streaming = False
+evidence = {}
+calls = 0
 
 
 def put(text):
@@ -46,10 +50,30 @@ def block(status, agent=None, **more):
     report["key_outputs"] = ["the tide table is right"]
     if status == "COMPLETE":
         report["verification"] = {"method": "self-review", "result": "pass"}
+    report.update(evidence)
     body = {"agent_status": {"plan_status": status, "agent_id": agent or os.environ["BATON_AGENT_ID"], "pending_steps": [],
                              "next_action": "which harbour?" if status == "NEEDS_INPUT" else "done"},
             "evidence_report": report, **more}
     return "```agent_contract_handoff\n" + json.dumps(body) + "\n```"
+
+
+def hook(event, **fields):
+    program = os.path.join(os.path.dirname(os.environ["TEST_BATON"]), "baton-hook")
+    said = {"hook_event_name": event, "session_id": "scripted", "cwd": "/srv/app", "tool_name": "Bash", **fields}
+    return subprocess.run([program, "claude", event, "--socket", os.environ["BATON_NODE"].removeprefix("unix:")], input=json.dumps(said),
+                          text=True, capture_output=True).returncode
+
+
+def bash(command, status):
+    global calls
+    calls += 1
+    call = {"tool_input": {"command": command}, "tool_use_id": f"toolu_{os.environ['BATON_ROUND']}_{calls}"}
+    if hook("PreToolUse", **call) != 0:
+        return print("refused:", command, flush=True)
+    if status == 0:
+        hook("PostToolUse", tool_response={"stdout": ""}, **call)
+    else:
+        hook("PostToolUseFailure", error=f"Exit code {status}\nit went wrong", **call)
 
 
 for _ in range(int(os.environ["BATON_ROUND"]) - 1):
@@ -81,6 +105,10 @@ while words:
         done = subprocess.run([os.environ["TEST_BATON"], "handoff", "submit"], input=block("COMPLETE", user_facing_summary="Submitted."),
                               text=True, capture_output=True)
         print(done.stdout, done.stderr, flush=True)
+    elif word == "evidence":
+        evidence = json.loads(words.pop(0))
+    elif word == "bash":
+        bash(words.pop(0), int(words.pop(0)))
     elif word == "sleep":
         time.sleep(float(words.pop(0)))
     elif word == "spin":

@@ -113,6 +113,7 @@ std::string skeleton(std::string_view agent_id) {
   status.set("next_action", "...");
   Value verification = Value::object();
   verification.set("method", "...");
+  verification.set("command", "...");
   verification.set("result", "pass");
   Value report = Value::object();
   for (const std::string_view list : {"patterns_checked", "files_checked", "commands_run", "key_outputs",

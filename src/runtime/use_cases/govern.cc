@@ -985,6 +985,8 @@ void set_settlement(Value& payload, const session::Rules& rules, session::ToolId
   const Value settled = settled_value(verdict);
   for (const auto& [name, value] : settled.members()) payload.set(name, value);
   payload.set("result", question.root()["result"].string());
+  if (const json::Node code = question.root()["exit_code"]; code.is_number())
+    if (const auto number = json::to_int64(code.number_text())) payload.set("exit_code", *number);
   if (!receipt.ack) payload.set("ack", false);
   if (const json::Node output = receipt.output.root()) {
     Value kept = Value::object();

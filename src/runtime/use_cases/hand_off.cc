@@ -6,11 +6,13 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "checker/checker.h"
+#include "claims/claims.h"
 #include "dialects/agent_contract/contract.h"
 #include "dialects/uaix/packet.h"
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "runtime/packs.h"
+#include "runtime/seen_calls.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/context.h"
 #include "runtime/use_cases/document.h"
@@ -18,6 +20,7 @@
 #include "runtime/use_cases/packets.h"
 #include "runtime/use_cases/workflows.h"
 #include "runtime/work_events.h"
+#include "secrets/detector.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -111,6 +114,9 @@ struct Given {
   std::string session_id;
   Document document;
   std::string handoff_id, event_id, offer_id = {};  // minted
+  // What it claims, held against the calls that were seen, where the session's pack wants that.
+  contract::Claims claims = contract::Claims::Off;
+  claims::Report claimed = {};
 };
 
 class HandingOff {
@@ -211,6 +217,8 @@ class HandingOff {
           if (read_text(root, "handoff_id", id) && read_text(root, "dialect", dialect) &&
               read_text(root, "mode", mode) && read_text(root, "outcome", outcome))
             answer.body.set("handoff", handoff_value(id, dialect, mode, outcome));
+          for (const std::string_view member : {"claims", "claims_counted"})
+            if (const json::Node claimed = root[member]) answer.body.set(member, Value::copy(claimed));
           return {};
         });
     return {};
@@ -294,6 +302,7 @@ class HandingOff {
                                     ? work::Ruling()
                                     : ruling_for(status);
     if (ruling.allowed() && status == Status::Complete) check_governed();
+    if (ruling.allowed() && !act_.refused()) check_claims();
     if (act_.refused()) return {};
     if (const Value* report = handoff_.value(Field::consolidation); report != nullptr && report->is_object())
       offer_to(words_of(report->find("next_best_agent")), is_last);
@@ -304,6 +313,20 @@ class HandingOff {
       if (auto done = ask_for_approval(); !done || act_.refused()) return done;
     }
     return record_changes(act_, *changes);
+  }
+
+  // The last thing that is asked: whoever mends what it claims does so for a handoff that is taken then.
+  void check_claims() {
+    if (given_.claims == contract::Claims::Off) return;
+    std::vector<Diagnostic> wrong = claims::diagnostics_of(given_.claimed);
+    if (given_.claims == contract::Claims::Require) {
+      if (!wrong.empty()) act_.refuse(std::move(wrong));
+      return;
+    }
+    for (Diagnostic& one : wrong) {
+      one.severity = Severity::Warning;
+      warnings_.push_back(std::move(one));
+    }
   }
 
   // The approval that the block joins, by `approval_id`. Nothing: it names none. Refused: it is not one that waits for a decision about
@@ -557,6 +580,10 @@ class HandingOff {
     if (attributed_) body.set("attributed", *attributed_);
     tell_where_it_is();
     if (item_ && item_->phase != before) body.set("next_phase", agent_exit::phase_name(item_->phase));
+    if (given_.claims != contract::Claims::Off) {
+      body.set("claims", claims::list_value(given_.claimed));
+      body.set("claims_counted", claims::counts_value(given_.claimed));
+    }
     Value warnings = Value::array();
     for (const Diagnostic& warning : warnings_) warnings.push(checker::to_json(warning));
     body.set("warnings", std::move(warnings));
@@ -641,8 +668,17 @@ class HandingOff {
     if (attributed_) payload.set("attributed", *attributed_);
     if (!packet_.message_id.empty()) payload.set("message_id", packet_.message_id);
     payload.set("at", format_time(act_.now));
-    return act_.append(stream(), kHandoffAccepted, std::move(payload), Act::Is::Main,
-                       {"/handoff_id", "/session_id", "/digest", "/key", "/message_id"});
+    std::vector<std::string_view> ids = {"/handoff_id", "/session_id", "/digest", "/key", "/message_id"};
+    std::vector<std::string> of_calls;
+    if (given_.claims != contract::Claims::Off) {
+      Value list = claims::list_value(given_.claimed);
+      for (std::size_t at = 0; at < list.elements().size(); ++at)
+        of_calls.push_back("/claims/" + std::to_string(at) + "/call_id");
+      payload.set("claims", std::move(list));
+      payload.set("claims_counted", claims::counts_value(given_.claimed));
+    }
+    ids.insert(ids.end(), of_calls.begin(), of_calls.end());
+    return act_.append(stream(), kHandoffAccepted, std::move(payload), Act::Is::Main, std::move(ids));
   }
 
   Act& act_;
@@ -740,18 +776,69 @@ Result<void> take_from_ci(Act& act, const std::string& work_id, const std::share
   return {};
 }
 
+// --- what is claimed --------------------------------------------------------------------------------------------------------------
+
+// What the session's pack wants done about it. Only a block claims anything.
+Result<contract::Claims> claims_wanted(Engine& engine, const std::string& session_id, const Document& document) {
+  if (document.dialect() != Dialect::AgentContract || !work::is_work_id(session_id)) return contract::Claims::Off;
+  const auto reader = engine.store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto row = (*reader)->get(tables::kSessionStates, {session_id});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return contract::Claims::Off;
+  const auto rules = rules_in(**reader, pack_in(**row));
+  if (!rules) return tl::make_unexpected(rules.error());
+  return *rules == nullptr ? contract::Claims::Off : (*rules)->plan->claims;
+}
+
+// As the entries have what they say: without secrets.
+void take_secrets_out(Value& value) {
+  if (value.is_string()) value = Value(secrets::redact(value.string()));
+  if (value.is_array())
+    for (Value& one : value.elements()) take_secrets_out(one);
+  if (value.is_object())
+    for (auto& [name, one] : value.members()) take_secrets_out(one);
+}
+
+Result<void> judge_claims(Engine& engine, Given& given) {
+  if (given.claims == contract::Claims::Off) return {};
+  const auto reader = engine.store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto seen = seen_calls(**reader, given.session_id);
+  if (!seen) return tl::make_unexpected(seen.error());
+  Value block = agent_contract::from_handoff(given.document.handoff);
+  take_secrets_out(block);
+  const auto document = json::parse_owned(json::write(block));
+  if (document) given.claimed = claims::judge(document->root(), *seen);
+  return {};
+}
+
 }  // namespace
 
 void UseCases::hand_off(const Mutation& by, std::string session_id, std::string text, Answered done) {
   ReadDocument read = read_document(std::move(text), inside_->config, inside_->clock.now());
   if (!read.document) return inside_->refuse(by, std::move(read.refused), done, "session/" + session_id);
-  std::string signal = "session/" + session_id;
-  std::vector<Read> reads = reads_of_session(session_id);
-  Given given{std::move(session_id), std::move(*read.document), mint_id("handoff_", inside_->random),
-              mint_uuid(inside_->random), mint_id("hnd_", inside_->random)};
-  inside_->run(
-      by, [given = std::make_shared<const Given>(std::move(given))](Act& act) { return HandingOff(act, *given).run(); },
-      std::move(done), {.signal = std::move(signal), .reads = std::move(reads)});
+  auto given = std::make_shared<Given>(Given{std::move(session_id), std::move(*read.document),
+                                             mint_id("handoff_", inside_->random), mint_uuid(inside_->random),
+                                             mint_id("hnd_", inside_->random)});
+  Inside* inside = inside_.get();
+  const auto take = [inside, by, given, done] {
+    if (auto judged = judge_claims(*inside, *given); !judged) return done(tl::make_unexpected(judged.error()));
+    inside->run(by, [given](Act& act) { return HandingOff(act, *given).run(); }, done,
+                {.signal = "session/" + given->session_id, .reads = reads_of_session(given->session_id)});
+  };
+  const auto wanted = claims_wanted(*inside, given->session_id, given->document);
+  if (!wanted) return done(tl::make_unexpected(wanted.error()));
+  given->claims = *wanted;
+  if (given->claims == contract::Claims::Off || !inside->lane) return take();
+  // Reads that were answered and not recorded yet are seen calls too: what is queued behind them runs when they are in the ledger.
+  inside->run(
+      {.caller = by.caller}, [](Act&) { return Result<void>(); },
+      [take, done](const Result<Answer>& recorded) {
+        if (!recorded) return done(tl::make_unexpected(recorded.error()));
+        take();
+      },
+      {.touches = given->session_id});
 }
 
 void UseCases::hand_off_as_ci(const Mutation& by, std::string work_id, std::string text, Answered done) {
