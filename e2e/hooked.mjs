@@ -11,7 +11,8 @@
 //   hook_seconds how long the client gives a hook
 //   turns        what the model does, one after the other:
 //     do           what happens before it does: names of ACTIONS
-//     call, shell, delegate, say   see llm/scripted.mjs; {handoff} in what it says is a handoff that holds
+//     call, shell, delegate, say   see llm/scripted.mjs; {handoff} in what it says, or gives, is a handoff
+//                  that holds
 //     has, lacks   texts that are, or are not, in what the model is shown then: the result of the call, or why it has
 //                  to go on
 //     makes        a file that the call makes, if it runs

@@ -111,19 +111,21 @@ export class ScriptedModel {
     if (!turn) return { text: 'all calls were made', calls: [] };
     const step = script.step(done + 1);
     if (turn.say !== undefined) return { text: `${step} ${this.words(turn.say, shown)}`, calls: [] };
-    return { text: step, calls: [{ id: new_id('call'), ...this.#call(turn, view) }] };
+    return { text: step, calls: [{ id: new_id('call'), ...this.#call(turn, view, shown) }] };
   }
 
   // Each agent has its own way to name an MCP tool: mcp__server__tool, mcp_server_tool, server-tool, or a namespace.
-  #call(turn, { tools, results }) {
+  #call(turn, { tools, results }, shown) {
     if (turn.shell !== undefined) return this.agent.shell(turn.shell);
     if (turn.delegate !== undefined) return this.agent.delegate(`${SUBAGENT_MARK} ${turn.delegate}`);
     if (turn.wait !== undefined) return this.agent.wait(results.at(-1).text);
     const spelled = this.spell(turn.call);
     const namespace = `mcp__${this.server}`;
-    if (this.agent.namespaces) return { name: spelled, namespace, arguments: turn.arguments };
+    const filled = (value) => (typeof value === 'string' ? this.words(value, shown) : value);
+    const given = Object.fromEntries(Object.entries(turn.arguments).map(([name, value]) => [name, filled(value)]));
+    if (this.agent.namespaces) return { name: spelled, namespace, arguments: given };
     const known = tools.find((name) => this.bare(name) === spelled);
-    return { name: known ?? `${namespace}__${spelled}`, arguments: turn.arguments };
+    return { name: known ?? `${namespace}__${spelled}`, arguments: given };
   }
 
   spell(name) {
