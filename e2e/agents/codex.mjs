@@ -5,7 +5,7 @@ import { installed } from '../installed.mjs';
 import { write_json, write_text } from '../files.mjs';
 
 const TOOL_EVENTS = ['PreToolUse', 'PostToolUse'];
-const EVENTS = ['SessionStart', 'SubagentStop', 'Stop'];
+const EVENTS = ['SessionStart', 'SubagentStart', 'SubagentStop', 'Stop'];
 
 export const client = 'codex';
 export const namespaces = true; // the model is told of a namespace of tools for each MCP server

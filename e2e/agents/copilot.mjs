@@ -4,7 +4,10 @@ import path from 'node:path';
 import { installed } from '../installed.mjs';
 import { write_json } from '../files.mjs';
 
-const EVENTS = ['sessionStart', 'preToolUse', 'postToolUse', 'agentStop', 'subagentStop', 'sessionEnd'];
+const EVENTS = [
+  ...['sessionStart', 'sessionEnd', 'preToolUse', 'postToolUse'],
+  ...['subagentStart', 'subagentStop', 'agentStop'],
+];
 
 export const client = 'copilot';
 export const shell = (command) => ({ name: 'bash', arguments: { command, description: 'a step' } });
