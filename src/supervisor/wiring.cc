@@ -24,8 +24,9 @@ constexpr std::string_view kCodexEvents[] = {"SessionStart", "UserPromptSubmit",
                                              "Stop"};
 constexpr std::string_view kGeminiToolEvents[] = {"BeforeTool", "AfterTool"};
 constexpr std::string_view kGeminiEvents[] = {"BeforeAgent", "AfterAgent", "SessionStart", "SessionEnd"};
-constexpr std::string_view kCopilotEvents[] = {"sessionStart", "userPromptSubmitted", "preToolUse",   "postToolUse",
-                                               "agentStop",    "subagentStart",       "subagentStop", "sessionEnd"};
+// Not agentStop: it does not say what the model wrote last, and the file that has it may not be written yet. Here it is in the output.
+constexpr std::string_view kCopilotEvents[] = {"sessionStart",  "userPromptSubmitted", "preToolUse", "postToolUse",
+                                               "subagentStart", "subagentStop",        "sessionEnd"};
 
 std::string shell_quoted(std::string_view text) {
   std::string out = "'";
