@@ -254,13 +254,13 @@ def lease_is_lost(place):
     # Another session of the same actor takes the item over.
     place.create()
     run, noted = running(place, "child", "600", "tick", "600")
+    child = int(eventually("its child is known", lambda: Path(run.out).read_text().split("child ")[1:])[0].split()[0])
     with open(place.agent_token()) as file:
         token = file.read().strip()
     answer = place.node.request("POST", "/v1/work/W-1/claim", {}, token=token)
     need(answer.status == 200, answer)
     said = place.end(run, 5)
     need("taken the item over" in said, said)
-    child = int(said.split("child ")[1].split()[0])
     need(not is_alive(noted["pid"]) and not is_alive(child), "its processes live")
     need(place.item()["lease"]["session_id"] == answer.json["session"]["id"], place.item())
 
