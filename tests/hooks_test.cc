@@ -115,6 +115,16 @@ TEST(Transcripts, have_the_last_words_of_the_agent) {
   EXPECT_EQ(last("\n\n"), std::nullopt);
   EXPECT_EQ(last("not json assistant.message"), std::nullopt);
   EXPECT_EQ(last_message_in(Client::Cursor, said), std::nullopt);
+  const std::string gemini = R"({"id":"1","type":"gemini","content":"first"})"
+                             "\n"
+                             R"({"id":"2","type":"gemini","content":"second"})"
+                             "\n"
+                             R"({"$set":{"lastUpdated":"now"}})"
+                             "\n";
+  EXPECT_EQ(last_message_in(Client::Gemini, gemini), "second");
+  EXPECT_EQ(last_message_in(Client::Gemini, gemini + R"({"type":"user","content":"\"gemini\""})"), "second");
+  EXPECT_EQ(last_message_in(Client::Gemini, said), std::nullopt);
+  EXPECT_EQ(last(gemini), std::nullopt);
 }
 
 // --- events -----------------------------------------------------------------------------------------------------------

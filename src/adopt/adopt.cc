@@ -78,6 +78,7 @@ constexpr Wired kWired[] = {
     {Client::Claude, "SubagentStart", false},
     {Client::Claude, "SubagentStop", false},
     {Client::Claude, "Stop", false},
+    {Client::Claude, "ConfigChange", false},  // settings that are edited in mid-run: they would count at once
     {Client::Codex, "PreToolUse", true},
     {Client::Codex, "PostToolUse", true},
     {Client::Codex, "SessionStart", false},

@@ -215,6 +215,12 @@ std::string tail_of(const std::string& path) {
 // The client writes that file when it finds the time. It has written what was said before this stop when it has written that it asks this
 // hook, which it does with the same time; before that the last message there is an earlier one, and none is better than that.
 std::size_t append_transcript(const Arguments& arguments, std::string& body, hook::Deadline deadline) {
+  // Gemini CLI has written its file when it asks.
+  if (arguments.client == "gemini" && arguments.event == "AfterAgent") {
+    const std::string tail = tail_of(member_in(body, "transcript_path"));
+    body += tail;
+    return tail.size();
+  }
   if (arguments.client != "copilot" || arguments.event != "agentStop") return 0;
   const std::string path = member_in(body, "transcriptPath"), asked = number_member(body, "timestamp");
   if (path.empty() || asked.empty()) return 0;

@@ -407,6 +407,10 @@ class Reader {
     if (event_.client == Client::Copilot && event_.last_message.empty())
       if (auto done = take(event_.last_message, root_, "response"); !done) return done;
     if (event_.last_message.empty()) event_.last_message = reading_.last_message;
+    // Gemini CLI tells all that was said since its user spoke. The last of it counts; what was refused before stands in front.
+    if (event_.client == Client::Gemini && !reading_.last_message.empty() &&
+        event_.last_message.ends_with(reading_.last_message))
+      event_.last_message = reading_.last_message;
     event_.stop_was_blocked = root_["stop_hook_active"].is_true() || root_["stop_was_blocked"].is_true();
     if (const Node loops = root_["loop_count"]; loops.is_number()) event_.stop_was_blocked = loops.number_text() != "0";
     return {};
