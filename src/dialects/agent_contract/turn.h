@@ -46,8 +46,8 @@ struct Refusal {
   std::vector<Problem> problems;  // none: there was no handoff at all
   std::string agent_id;
   int repair = 1, repairs_max = 2;
-  std::string at_last = "the work item is BLOCKED";  // what happens after the last one
   std::string form = {};  // what is asked for, to be filled in; empty: a block, as skeleton() has it
+  std::string at_last = "the work item is BLOCKED";  // what happens after the last one
 };
 
 // What the agent is asked: every problem, and a skeleton of what is missing. Ends with what it is to fill in.
