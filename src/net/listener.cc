@@ -243,7 +243,8 @@ void Listener::take(Descriptor socket) {
   }
   ++service.connections_total;
   Seat seat(service.connections_open);
-  Worker& worker = *workers_[next_++ % workers_.size()];
+  // Who comes alone, as a hook does, is not handed to another thread that would have to be woken first.
+  Worker& worker = home_.connections.empty() ? home_ : *workers_[next_++ % workers_.size()];
   if (&worker == &home_) return worker.adopt(std::move(socket), std::move(seat), std::move(peer));
   worker.mailbox->post([&worker, socket = std::move(socket), seat = std::move(seat), peer = std::move(peer)]() mutable {
     worker.adopt(std::move(socket), std::move(seat), std::move(peer));
