@@ -40,15 +40,20 @@ Parts parts_of(std::string_view path) {
 struct Name {
   Parts parts;
   bool is_folder = false;
+  std::string text;  // the parts with a slash between
+
+  Name(std::string_view path, bool folder) : parts(parts_of(path)), is_folder(folder) {
+    for (const std::string_view part : parts) text.append(text.empty() ? "" : "/").append(part);
+  }
 };
 
 const std::vector<Name>& fixed_names() {
   static const std::vector<Name> kNames = [] {
     std::vector<Name> out;
-    for (const std::string_view name : kFixedNames) out.push_back({parts_of(name), name.ends_with('/')});
+    for (const std::string_view name : kFixedNames) out.emplace_back(name, name.ends_with('/'));
     for (const hooks::Client client : {hooks::Client::Claude, hooks::Client::Codex, hooks::Client::Gemini,
                                        hooks::Client::Copilot, hooks::Client::OpenCode, hooks::Client::Cursor})
-      for (const adopt::Place& place : adopt::places_of(client)) out.push_back({parts_of(place.path), false});
+      for (const adopt::Place& place : adopt::places_of(client)) out.emplace_back(place.path, false);
     return out;
   }();
   return kNames;
@@ -57,7 +62,7 @@ const std::vector<Name>& fixed_names() {
 const std::vector<Name>& secret_names() {
   static const std::vector<Name> kNames = [] {
     std::vector<Name> out;
-    for (const std::string_view name : kSecretNames) out.push_back({parts_of(name), name.ends_with('/')});
+    for (const std::string_view name : kSecretNames) out.emplace_back(name, name.ends_with('/'));
     return out;
   }();
   return kNames;
@@ -134,11 +139,7 @@ class Guarded {
       return false;
     };
     const auto any_name = [&](const std::vector<Name>& all) {
-      return std::ranges::any_of(all, [&](const Name& name) {
-        std::string joined;
-        for (const std::string_view part : name.parts) joined.append(joined.empty() ? "" : "/").append(part);
-        return says(joined);
-      });
+      return std::ranges::any_of(all, [&](const Name& name) { return says(name.text); });
     };
     if (any_name(secret_names()) || std::ranges::any_of(paths_.secret, says)) return Guard::Secret;
     if (any_name(fixed_names()) || std::ranges::any_of(paths_.fixed, says)) return Guard::Fixed;

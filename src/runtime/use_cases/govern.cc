@@ -605,7 +605,7 @@ class Govern {
     call.asked.reset();
     call.failures.push_back(
         {report(Code::checkpoint_denied, {},
-                {{"suggestion", denied.note.empty() ? "do not propose it again as it is" : "he says: " + denied.note}}),
+                {{"suggestion", denied.note.empty() ? "do not propose it again as it is" : "the note says: " + denied.note}}),
          {}});
     const session::Gate gate = held_.session.state.gate;
     verdict.outcome = gate == session::Gate::RejectAll      ? session::Outcome::Reject
