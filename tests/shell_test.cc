@@ -20,7 +20,7 @@
 #include "session_world.h"
 #include "shell/arguments.h"
 #include "shell/effects.h"
-#include "shell/launchers.h"
+#include "shell/programs.h"
 
 namespace baton::shell {
 namespace {

@@ -43,7 +43,11 @@ constexpr std::size_t kContractFindingsMax = 2'000;  // of a whole pack
 constexpr std::size_t kShellCommandBytesMax = 64u << 10;
 constexpr std::size_t kShellDepthMax = 32;
 constexpr std::size_t kShellCommandsMax = 1'000;
-constexpr std::size_t kShellFoldersMax = 8;  // in which a command may be run, as `cd` allows several
+constexpr std::size_t kShellFoldersMax =
+    8;  // in which a command may run, as `cd` allows several; beyond it the folder is unknown
+constexpr std::size_t kShellPathBytesMax = 4096;       // of one path: Linux opens no longer one
+constexpr std::size_t kShellPathsBytesMax = 1u << 20;  // of all paths of a line: beyond it the rest is unknown
+constexpr std::size_t kShellUsesMax = 20'000;  // written paths that are compared with links which the line makes
 
 // --- agent-exit -----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "shell/effects.h"
-#include "shell/launchers.h"
+#include "shell/programs.h"
 
 namespace baton::shell {
 
@@ -62,6 +62,28 @@ Value command_value(const Command& command) {
   out.set("pipeline", command.pipeline);
   if (!command.via.empty()) out.set("via", is_text(command.via) ? Value(command.via) : Value(nullptr));
   return out;
+}
+
+// `NAME=value`, as one line.
+std::string line_of(const Assignment& one) {
+  return as_line(one.name) + "=" +
+         (one.value.is_literal() ? (one.value.text.empty() ? "" : as_line(one.value.text)) : std::string(kUnknownLine));
+}
+
+// `2> target`, as one line.
+std::string line_of(const Redirection& one) {
+  return (one.fd >= 0 ? std::to_string(one.fd) : "") + one.operation + " " +
+         (one.target.is_literal() ? as_line(one.target.text) : std::string(kUnknownLine));
+}
+
+// bash connects to `/dev/tcp/host/port` when a redirection names it.
+bool may_connect(const Redirection& one) {
+  if (one.operation.starts_with("<<")) return false;
+  const std::string_view text = one.target.text;
+  for (const std::string_view place : {std::string_view("/dev/tcp/"), std::string_view("/dev/udp/")})
+    if (one.target.is_literal() ? text.starts_with(place) : text.starts_with(place) || place.starts_with(text))
+      return true;
+  return false;
 }
 
 // `git`, `git push`, `git push --force`, `git push -f`; `git push ?` when a word may be an option that is not known.
@@ -123,14 +145,15 @@ constexpr MayDo kMayDo[] = {
 };
 
 // Each kind, always: true when the line uses one of its programs, or may, because not all of it was read.
-Value may_of(const std::set<std::string>& uses, bool is_opaque) {
+Value may_of(const std::set<std::string>& uses, bool is_opaque, bool connects) {
   Value out = Value::object();
   for (const auto& [kind, by] : kMayDo) {
-    const bool may = is_opaque || std::ranges::any_of(split(by, ';'), [&](std::string_view name) {
-                       if (uses.contains(std::string(name))) return true;
-                       const std::size_t blank = name.find(' ');
-                       return blank != name.npos && uses.contains(std::string(name.substr(0, blank)) + " ?");
-                     });
+    const bool may =
+        is_opaque || (connects && kind == "network") || std::ranges::any_of(split(by, ';'), [&](std::string_view name) {
+          if (uses.contains(std::string(name))) return true;
+          const std::size_t blank = name.find(' ');
+          return blank != name.npos && uses.contains(std::string(name.substr(0, blank)) + " ?");
+        });
     out.set(kind, may);
   }
   return out;
@@ -167,6 +190,7 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
   const Effects effects = effects_of(parsed, cwd);
   std::set<Opaque> because(parsed.because.begin(), parsed.because.end());
   if (effects.has_unknown_write) because.insert(Opaque::UnknownPath);
+  if (effects.runs_written) because.insert(Opaque::EvaluatedText);
 
   Value out = Value::object();
   out.set("command", is_text(parsed.command) ? Value(parsed.command) : Value(as_line(parsed.command)));
@@ -177,6 +201,8 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
 
   const std::vector<std::string> programs = programs_of(parsed);
   std::vector<std::string> lines;
+  std::string assignment_lines, redirection_lines;
+  bool connects = false;
   std::set<std::string> uses;
   Value commands = Value::array();
   std::size_t running = 0;
@@ -184,6 +210,11 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
     commands.push(command_value(command));
     add_uses(command, uses);
     if (!command.words.empty()) ++running, lines.push_back(line_of(command));
+    for (const Assignment& one : command.assignments) assignment_lines.append(line_of(one)).push_back('\n');
+    for (const Redirection& one : command.redirections) {
+      redirection_lines.append(line_of(one)).push_back('\n');
+      connects = connects || may_connect(one);
+    }
   }
   if (running == 1 && programs.size() == 1 && because.empty()) out.set("program", programs.front());
   out.set("programs", list_of(programs));
@@ -194,7 +225,7 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
   Value used = Value::object();
   for (const std::string& use : uses) used.members().emplace_back(use, true);
   out.set("uses", std::move(used));
-  out.set("may", may_of(uses, !because.empty()));
+  out.set("may", may_of(uses, !because.empty(), connects));
 
   out.set("paths", list_of(effects.paths));
   out.set("paths_known", effects.paths_known);
@@ -211,6 +242,8 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
   std::string command_lines;
   for (const std::string& line : lines) command_lines.append(line).push_back('\n');
   texts.set("commands", std::move(command_lines));
+  texts.set("assignments", std::move(assignment_lines));
+  texts.set("redirections", std::move(redirection_lines));
   texts.set("paths", lines_of(effects.paths));
   texts.set("writes", lines_of(effects.writes));
   out.set("lines", std::move(texts));

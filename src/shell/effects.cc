@@ -2,14 +2,13 @@
 #include "shell/effects.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "shell/launchers.h"
+#include "shell/programs.h"
 
 namespace baton::shell {
 
@@ -17,46 +16,6 @@ namespace {
 
 using Folder = std::optional<std::string>;  // nothing: not known
 using Folders = std::set<Folder>;
-
-// Which of its operands a program writes.
-struct Writer {
-  enum class Which : std::uint8_t { All, AllButFirst, Last, Second };
-  std::string_view name;
-  Which which;
-  std::string_view values;  // short options that have a value
-};
-constexpr std::array kWriters = {
-    Writer{"rm", Writer::Which::All, ""},
-    Writer{"rmdir", Writer::Which::All, ""},
-    Writer{"unlink", Writer::Which::All, ""},
-    Writer{"shred", Writer::Which::All, "ns"},
-    Writer{"mkdir", Writer::Which::All, "m"},
-    Writer{"touch", Writer::Which::All, "drt"},
-    Writer{"truncate", Writer::Which::All, "sr"},
-    Writer{"tee", Writer::Which::All, ""},
-    Writer{"mkfifo", Writer::Which::All, "m"},
-    Writer{"chmod", Writer::Which::AllButFirst, ""},
-    Writer{"chown", Writer::Which::AllButFirst, ""},
-    Writer{"chgrp", Writer::Which::AllButFirst, ""},
-    Writer{"mv", Writer::Which::All, "S"},
-    Writer{"cp", Writer::Which::Last, "S"},
-    Writer{"ln", Writer::Which::Last, "S"},
-    Writer{"install", Writer::Which::Last, "mogS"},
-    Writer{"uniq", Writer::Which::Second, "fsw"},
-};
-
-// Programs and builtins that write nothing but what they print; launchers and shells, whose commands stand for themselves.
-constexpr std::array kWriteNothing = {
-    "ls",      "cat",      "head",     "tail",  "grep",     "egrep",  "fgrep",    "rg",        "wc",
-    "echo",    "printf",   "true",     "false", ":",        "pwd",    "test",     "[",         "basename",
-    "dirname", "realpath", "readlink", "stat",  "du",       "df",     "id",       "whoami",    "uname",
-    "which",   "type",     "tr",       "cut",   "paste",    "comm",   "diff",     "cmp",       "nl",
-    "tac",     "rev",      "seq",      "sleep", "printenv", "md5sum", "sha1sum",  "sha256sum", "sha512sum",
-    "cksum",   "jq",       "column",   "expr",  "cd",       "pushd",  "popd",     "dirs",      "export",
-    "unset",   "set",      "shopt",    "read",  "wait",     "exit",   "return",   "break",     "continue",
-    "shift",   "local",    "readonly", "trap",  "umask",    "ulimit", "jobs",     "fg",        "bg",
-    "kill",    "ps",       "nproc",    "fold",  "fmt",      "expand", "unexpand", "join",      "od",
-    "hexdump", "strings",  "base64",   "date",  "file",     "tty",    "yes"};
 
 bool is_system_program(std::string_view program) {
   const std::string_view name = base_name(program);
@@ -94,11 +53,16 @@ class Walk {
     seen_.insert(start.empty() ? Folder() : Folder(start));
     // What may run before what stands before it may change the folder for everything.
     for (const Command& command : parsed.commands)
-      if (changes_folder(command) && command.repeats) seen_.insert(Folder());
+      if (changes_folder(command) && command.repeats) lose_folder();
   }
 
   Effects run() {
     for (const Command& command : parsed_.commands) one(command);
+    // A link that is made in the line and used in it: where the use leads is decided by the link.
+    for (const Use& use : uses_)
+      if (passes_link(use)) out_.has_unknown_write = true;
+    for (const std::string& program : run_)
+      for (const std::string& written : writes_) out_.runs_written = out_.runs_written || is_within(program, written);
     out_.paths.assign(paths_.begin(), paths_.end());
     out_.writes.assign(writes_.begin(), writes_.end());
     if (parsed_.opaque() || out_.has_unknown_write) out_.writes_known = out_.paths_known = false;
@@ -109,11 +73,22 @@ class Walk {
   struct State {
     Folders now, at_pipe;
   };
+  // A path that is written, or a folder that is entered, as it is spelled; `makes_link`: the link itself is written, not what it leads to.
+  struct Use {
+    std::string folder, path;
+    bool makes_link;
+  };
 
   static bool changes_folder(const Command& command) {
     if (command.words.empty()) return false;
     const Word& program = command.words.front();
     return program.is("cd") || program.is("pushd") || program.is("popd") || program.is("chdir");
+  }
+
+  // From here on the folder may be any.
+  void lose_folder() {
+    seen_ = {Folder()};
+    for (auto& [number, state] : states_) state.now = state.at_pipe = seen_;
   }
 
   void one(const Command& command) {
@@ -130,20 +105,34 @@ class Walk {
   Folders change_folder(const Command& command) {
     Folders out;
     const Word* target = nullptr;
-    for (std::size_t at = 1; at < command.words.size(); ++at)
-      if (!command.words[at].is("--") && !command.words[at].is("-P") && !command.words[at].is("-L"))
-        target = &command.words[at];
-    if (target == nullptr || !target->is_literal() || target->text.empty() || target->text.front() == '-' ||
-        target->text.front() == '+' || command.words.front().is("popd")) {
+    bool is_known = !command.words.front().is("popd");
+    for (std::size_t at = 1; at < command.words.size(); ++at) {
+      const Word& word = command.words[at];
+      if (word.is("--") || word.is("-P") || word.is("-L")) continue;
+      // `cd old new` of zsh; `pushd -n`, `cd -`, `cd +1`.
+      if (target != nullptr || !word.is_literal() || word.text.empty() || word.text.front() == '-' ||
+          word.text.front() == '+')
+        is_known = false;
+      target = &word;
+    }
+    if (target == nullptr || !is_known) {
       out.insert(Folder());
+      // `pushd -n`, or a failure: it may still be the folder of before.
+      out.insert(folders_.begin(), folders_.end());
     } else {
       for (const Folder& from : folders_) {
         std::string to = normalised(from.value_or(""), target->text);
+        if (!to.empty() && to.size() <= limits::kShellPathBytesMax)
+          uses_.push_back({from.value_or(""), target->text, false});
+        else to.clear();
         out.insert(to.empty() ? Folder() : Folder(std::move(to)));
       }
     }
     seen_.insert(out.begin(), out.end());
-    if (seen_.size() > limits::kShellFoldersMax) seen_.insert(Folder()), out.insert(Folder());
+    if (seen_.size() > limits::kShellFoldersMax) {
+      lose_folder();
+      return seen_;
+    }
     // As a program of its own it changes nothing.
     if (!command.via.empty() && command.via != "command" && command.via != "builtin") return seen_;
     return out;
@@ -158,21 +147,43 @@ class Walk {
     bool all = true;
     for (const Folder& folder : folders_) {
       std::string place = normalised(folder.value_or(""), *path);
-      if (place.empty()) all = false;
-      else if (!is_stream(place) && !place.starts_with("/dev/fd/")) out.insert(std::move(place));
+      if (place.empty() || place.size() > limits::kShellPathBytesMax || bytes_ > limits::kShellPathsBytesMax)
+        all = false;
+      else if (!is_stream(place) && !place.starts_with("/dev/fd/"))
+        bytes_ += place.size(), out.insert(std::move(place));
     }
     return all;
   }
   void reads(const Word& word, std::string_view text) {
     if (!places(word, text, paths_)) out_.paths_known = false;
   }
-  void writes(const Word& word, std::string_view text) {
+  void writes(const Word& word, std::string_view text, bool makes_link = false) {
     std::set<std::string> places_written;
     if (!places(word, text, places_written)) out_.has_unknown_write = true;
+    for (const Folder& folder : folders_)
+      if (!places_written.empty()) uses_.push_back({folder.value_or(""), std::string(text), makes_link});
+    if (makes_link) links_.insert(places_written.begin(), places_written.end());
     writes_.insert(places_written.begin(), places_written.end());
     paths_.insert(places_written.begin(), places_written.end());
+    if (uses_.size() > limits::kShellUsesMax) out_.has_unknown_write = true, uses_.clear();
   }
   void writes(const Word& word) { writes(word, word.text); }
+
+  // Does this path, taken part by part, go through a link that the line makes?
+  bool passes_link(const Use& use) const {
+    if (links_.empty()) return false;
+    const auto hits = [&](std::string_view folder, std::string_view path, bool skips_last) {
+      std::size_t end = 0;
+      while (end < path.size()) {
+        end = std::min(path.find('/', end + 1), path.size());
+        const bool is_last = path.find_first_not_of('/', end) == path.npos;
+        if (is_last && skips_last) return false;
+        if (links_.contains(normalised(folder, path.substr(0, end)))) return true;
+      }
+      return false;
+    };
+    return hits("", use.folder, false) || hits(use.folder, use.path, use.makes_link);
+  }
 
   void redirections(const Command& command) {
     for (const Redirection& one : command.redirections) {
@@ -188,12 +199,16 @@ class Walk {
 
   // Words that look like paths: with a slash in them, or behind the sign of an option.
   void words(const Command& command) {
-    const std::string_view program = command.words.front().text, name = base_name(program);
-    const bool is_known =
-        command.words.front().is_literal() && is_system_program(program) && known_writer(command, name);
-    if (!is_known) out_.writes_known = false;
-    const bool has_files = std::ranges::any_of(kWriters, [&](const Writer& one) { return one.name == name; }) ||
-                           name == "cat" || name == "ls" || name == "head" || name == "tail" || name == "cd";
+    const std::string_view name = base_name(command.words.front().text);
+    const Program* program = command.words.front().is_literal() && is_system_program(command.words.front().text)
+                                 ? program_called(name)
+                                 : nullptr;
+    // A path as the program, or the script of a shell.
+    if (command.words.front().text.find('/') != std::string::npos || is_script(command))
+      if (!places(command.words.front(), command.words.front().text, run_)) out_.runs_written = true;
+    if (program == nullptr || !known_writer(command, name, *program)) out_.writes_known = false;
+    const bool has_files = (program != nullptr && program->writes >= Writes::All) || name == "cat" || name == "ls" ||
+                           name == "head" || name == "tail" || name == "cd";
     for (std::size_t at = 1; at < command.words.size(); ++at) {
       const Word& word = command.words[at];
       std::string_view text = word.text;
@@ -205,7 +220,7 @@ class Walk {
         reads(word, text);
         continue;
       }
-      if (text.find("://") != text.npos || text.size() > 4096) continue;
+      if (text.find("://") != text.npos || text.size() > limits::kShellPathBytesMax) continue;
       const std::size_t sign = text.find('=');
       if (text.starts_with('-')) {
         const std::size_t slash = text.find('/');
@@ -219,134 +234,249 @@ class Walk {
     }
   }
 
-  // The operands, without options and the values of those in `values`; a target folder is written.
-  std::vector<const Word*> operands(const Command& command, std::string_view values, bool has_target) {
-    std::vector<const Word*> out;
+  static bool is_script(const Command& command) {
+    const Program* launcher = command.via.empty() ? nullptr : program_called(command.via);
+    return launcher != nullptr && launcher->runs == Runs::Shell;
+  }
+
+  // Adds what it writes; false when that is not known.
+  bool known_writer(const Command& command, std::string_view name, const Program& program) {
+    if (program.writes == Writes::Unknown) return false;
+    if (program.runs == Runs::Rest || program.runs == Runs::Shell) return true;  // a wrong option has made it opaque
+    Options options = options_of(command, program);
+    // No option makes a program of the first two kinds write elsewhere; of the others one may.
+    if (options.may_hide_option &&
+        !(program.writes == Writes::Nothing || (program.writes == Writes::All && name != "mv")))
+      options.all_known = false;
+    switch (program.writes) {
+      case Writes::Unknown: return false;
+      case Writes::Nothing: return options.all_known || program.flags == "*";
+      case Writes::All:
+        if (name == "mv") return destination(name, options);
+        for (const Word* one : options.operands) writes(*one);
+        return options.all_known;
+      case Writes::AllButFirst: return mode_or_owner(command, name, options);
+      case Writes::Last: return destination(name, options);
+      case Writes::Second:
+        if (options.operands.size() > 1) writes(*options.operands[1]);
+        return options.all_known && options.operands.size() < 3;
+      case Writes::Own: break;
+    }
+    if (name == "dd") return dd(command);
+    if (name == "sed" || name == "gsed") return sed(command);
+    if (name == "sort") return sort(options);
+    if (name == "find" || name == "gfind") return find(command);
+    if (name == "date")  // `date 01010000` and -s set the clock
+      return options.all_known &&
+             std::ranges::all_of(options.operands, [](const Word* word) { return word->text.starts_with('+'); });
+    return std::ranges::none_of(command.words,  // awk
+                                [](const Word& word) { return word.text.find('>') != std::string::npos; });
+  }
+
+  // chmod, chown, chgrp: the first operand is no file, unless the mode is an option (`-r`, `-x`) or is taken from another file.
+  bool mode_or_owner(const Command& command, std::string_view name, Options& options) {
+    bool has_mode = options.has("reference");
+    bool all_known = options.all_known;
+    if (name == "chmod") {
+      all_known = true;
+      constexpr std::string_view kModes = "rwxXstugoa,+=01234567-";
+      bool is_option = true;
+      for (std::size_t at = 1; at < command.words.size(); ++at) {
+        const Word& word = command.words[at];
+        if (word.is("--")) is_option = false;
+        if (!is_option || word.text.size() < 2 || word.text.front() != '-') {
+          if (is_option && !word.is_literal() && word.may_be_option()) all_known = false;
+          continue;
+        }
+        if (word.text.starts_with("--")) {
+          const std::string_view option = std::string_view(word.text).substr(0, word.text.find('='));
+          if (!is_listed("--recursive --changes --silent --quiet --verbose --no-preserve-root --preserve-root "
+                         "--reference --help "
+                         "--version",
+                         option))
+            all_known = false;
+          continue;
+        }
+        for (const char letter : std::string_view(word.text).substr(1)) {
+          if (kModes.find(letter) != std::string_view::npos) has_mode = true;
+          else if (std::string_view("Rcfv").find(letter) == std::string_view::npos) all_known = false;
+        }
+      }
+    }
+    // When it is not clear which operand is the first, each may be a file.
+    const std::size_t first = has_mode || !all_known ? 0 : 1;
+    for (std::size_t at = first; at < options.operands.size(); ++at) writes(*options.operands[at]);
+    return all_known;
+  }
+
+  // cp, mv, ln, install: `... file file`, `... files folder`, `-t folder files`.
+  bool destination(std::string_view name, Options& options) {
+    const bool is_move = name == "mv", is_link = name == "ln";
+    // Links come with what is copied or moved as well.
+    const bool links =
+        is_link || is_move ||
+        (name == "cp" && std::ranges::any_of(options.found, [](const Options::Option& one) {
+           return is_listed("a d l P R r s archive link no-dereference recursive symbolic-link preserve", one.name);
+         }));
+    std::vector<const Word*>& operands = options.operands;
+    const bool makes_folders = name == "install" && (options.has("d") || options.has("directory"));
+    if (makes_folders) {
+      for (const Word* one : operands) writes(*one);
+      return options.all_known;
+    }
+    const Word* folder = nullptr;
+    std::string_view folder_text;
+    for (const Options::Option& one : options.found)
+      if ((one.name == "t" || one.name == "target-directory") && one.value_word != nullptr)
+        folder = one.value_word, folder_text = one.value;
+    const bool has_folder = folder != nullptr;
+    if (!has_folder && operands.empty()) return options.all_known;
+    if (!has_folder && operands.size() == 1) {  // `ln -s target`: a link of that name here
+      if (is_link) put_into(Word{"."}, ".", operands, true, options);
+      else writes(*operands.front());
+      return options.all_known;
+    }
+    if (!has_folder) {
+      folder = operands.back();
+      folder_text = folder->text;
+      operands.pop_back();
+    }
+    if (is_move)
+      for (const Word* one : operands) writes(*one, one->text, true);
+    const bool is_file = options.has("T") || options.has("no-target-directory");
+    const bool is_folder = has_folder || operands.size() > 1 || folder_text.ends_with('/') || folder_text == "." ||
+                           folder_text == ".." || folder_text.ends_with("/.") || folder_text.ends_with("/..") ||
+                           options.has("parents");
+    writes(*folder, folder_text, links && !is_folder);
+    if (is_file) return options.all_known;
+    // Where the destination is a folder for certain, the file in it is listed. Otherwise only links are followed to there.
+    if (is_folder || links) put_into(*folder, folder_text, operands, links, options, is_folder);
+    return options.all_known;
+  }
+
+  // The files that come to lie in a folder.
+  void put_into(const Word& folder, std::string_view folder_text, const std::vector<const Word*>& files, bool links,
+                const Options& options, bool is_listed_too = true) {
+    if (!folder.is_literal()) return;  // its own folder stands for it
+    for (const Word* file : files) {
+      if (!file->is_literal()) {
+        if (!is_listed_too) continue;
+        if (links && file->kind == Word::Kind::Unknown) out_.has_unknown_write = true;
+        continue;  // in the folder, which is listed
+      }
+      std::string_view named = file->text;
+      while (named.size() > 1 && named.ends_with('/')) named.remove_suffix(1);
+      if (!options.has("parents")) named = base_name(named);
+      if (named.empty() || named == "." || named == "..") continue;
+      const std::string path = std::string(folder_text) + "/" + std::string(named);
+      if (is_listed_too) {
+        writes(folder, path, links);
+      } else {
+        std::set<std::string> made;
+        if (places(folder, path, made)) links_.insert(made.begin(), made.end());
+      }
+    }
+  }
+
+  bool dd(const Command& command) {
+    bool all_known = true;
+    for (std::size_t at = 1; at < command.words.size(); ++at) {
+      const Word& word = command.words[at];
+      const std::string_view text = word.text;
+      if (!word.is_literal() && (text.empty() || word.splits || text.starts_with("of="))) out_.has_unknown_write = true;
+      else if (text.starts_with("of=")) writes(word, text.substr(3));
+      else if (!is_listed("if bs ibs obs cbs count skip seek iseek oseek conv iflag oflag status",
+                          text.substr(0, text.find('='))))
+        all_known = false;
+    }
+    return all_known;
+  }
+
+  bool sed(const Command& command) {
+    bool in_place = false, has_script = false;
+    std::string suffix;
+    std::vector<const Word*> files;
     bool options = true;
     for (std::size_t at = 1; at < command.words.size(); ++at) {
       const Word& word = command.words[at];
       const std::string_view text = word.text;
       if (options && word.is("--")) {
         options = false;
-      } else if (!word.is_literal() && options && word.may_be_option() && word.kind == Word::Kind::Unknown) {
-        out_.has_unknown_write = true;
+      } else if (options && word.is_literal() && text.starts_with("--")) {
+        if (text.starts_with("--i"))
+          in_place = true, suffix = text.find('=') == text.npos ? "" : text.substr(text.find('=') + 1);
+        if (text.starts_with("--e")) has_script = true;
+        if (text == "--expression") ++at;
       } else if (options && word.is_literal() && text.size() > 1 && text.front() == '-') {
-        constexpr std::string_view kTarget = "--target-directory";
-        const std::size_t sign = text.find('=');
-        if (text.starts_with("--")) {
-          if (!has_target || !kTarget.starts_with(text.substr(0, sign))) continue;
-          if (sign != text.npos) writes(word, text.substr(sign + 1));
-          else if (++at < command.words.size()) writes(command.words[at]);
-          continue;
-        }
-        for (std::size_t letter = 1; letter < text.size(); ++letter) {
-          const bool is_target = has_target && text[letter] == 't';
-          if (!is_target && values.find(text[letter]) == values.npos) continue;
-          const bool is_next = letter + 1 == text.size();
-          if (is_next) ++at;
-          if (is_target && is_next && at < command.words.size()) writes(command.words[at]);
-          if (is_target && !is_next) writes(word, text.substr(letter + 1));
-          break;
+        const std::size_t place = text.find('i'), script = text.find('e');
+        if (place != text.npos && (script == text.npos || place < script))
+          in_place = true, suffix = text.substr(place + 1);
+        else if (script != text.npos) {
+          has_script = true;
+          if (script + 1 == text.size()) ++at;
         }
       } else {
-        out.push_back(&word);
+        files.push_back(&word);
       }
-    }
-    return out;
-  }
-
-  // Adds what it writes; false when that is not known.
-  bool known_writer(const Command& command, std::string_view name) {
-    const auto place = std::ranges::find(kWriters, name, &Writer::name);
-    if (place != kWriters.end()) {
-      // `install -d` makes each of them.
-      const bool makes_all =
-          name == "install" && std::ranges::any_of(command.words, [](const Word& word) {
-            return word.text.starts_with("--d") || (word.text.starts_with('-') && !word.text.starts_with("--") &&
-                                                    word.text.find('d') != std::string::npos);
-          });
-      const auto list = operands(command, place->values, place->which == Writer::Which::Last || name == "mv");
-      for (std::size_t at = 0; at < list.size(); ++at) {
-        const bool is_written = place->which == Writer::Which::All || makes_all ||
-                                (place->which == Writer::Which::AllButFirst && at > 0) ||
-                                (place->which == Writer::Which::Last && at + 1 == list.size()) ||
-                                (place->which == Writer::Which::Second && at == 1);
-        if (is_written) writes(*list[at]);
-      }
-      if (name == "ln" && list.size() == 1) writes({"."});
-      return true;
-    }
-    if (name == "dd") {
-      for (const Word& word : command.words)
-        if (!word.is_literal() && (word.text.empty() || word.splits || word.text.starts_with("of=")))
-          out_.has_unknown_write = true;
-        else if (word.text.starts_with("of=")) writes(word, std::string_view(word.text).substr(3));
-      return true;
-    }
-    if (name == "sed") return sed(command);
-    if (name == "sort") return sort(command);
-    if (name == "find") return find(command);
-    if (name == "awk")
-      return std::ranges::none_of(command.words,
-                                  [](const Word& word) { return word.text.find('>') != std::string::npos; });
-    if (name == "xargs" || is_shell(name)) return true;
-    if (const Launcher* launcher = launcher_called(name)) return launcher->name != "npx" && launcher->name != "uvx";
-    if (name == "date" || name == "file")  // which can set the clock, and compile what they know of files
-      return std::ranges::none_of(command.words, [](const Word& word) {
-        return word.text.starts_with("-C") || word.text.starts_with("--c") || word.text.starts_with("-s");
-      });
-    return std::ranges::any_of(kWriteNothing, [&](const char* one) { return name == one; });
-  }
-
-  bool sed(const Command& command) {
-    bool in_place = false, has_script = false;
-    for (const Word& word : command.words) {
-      in_place =
-          in_place || word.text.starts_with("-i") || word.text.starts_with("--in-place") ||
-          (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.find('i') != std::string::npos);
-      has_script = has_script || (word.text.starts_with('-') && word.text.ends_with('e'));
     }
     if (!in_place) return true;
-    const auto list = operands(command, "e", false);
-    for (std::size_t at = has_script ? 0 : 1; at < list.size(); ++at) writes(*list[at]);
+    for (std::size_t at = has_script ? 0 : 1; at < files.size(); ++at) {
+      writes(*files[at]);
+      if (!suffix.empty() && files[at]->is_literal()) writes(*files[at], files[at]->text + suffix);  // the old file
+    }
     return true;
   }
 
-  bool sort(const Command& command) {
-    for (std::size_t at = 1; at < command.words.size(); ++at) {
-      const Word& word = command.words[at];
-      if (!word.is_literal() && word.may_be_option()) out_.has_unknown_write = true;
-      if (!word.text.starts_with('-')) continue;
-      const std::size_t sign = word.text.find('='), letter = word.text.find('o');
-      if (word.text.starts_with("--")) {
-        if (word.text.size() < 3 || !std::string_view("--output").starts_with(word.text.substr(0, sign))) continue;
-        if (sign != std::string::npos) writes(word, std::string_view(word.text).substr(sign + 1));
-        else if (at + 1 < command.words.size()) writes(command.words[at + 1]);
-      } else if (letter != std::string::npos) {
-        if (letter + 1 < word.text.size()) writes(word, std::string_view(word.text).substr(letter + 1));
-        else if (at + 1 < command.words.size()) writes(command.words[at + 1]);
-      }
-    }
-    return true;
+  bool sort(const Options& options) {
+    for (const Options::Option& one : options.found)
+      if ((one.name == "o" || one.name == "output") && one.value_word != nullptr) writes(*one.value_word, one.value);
+    if (!options.all_known) out_.has_unknown_write = true;
+    return options.all_known;
   }
 
   bool find(const Command& command) {
-    bool deletes = false;
+    constexpr std::string_view kExpressions =
+        "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -maxdepth -mindepth "
+        "-size -mtime "
+        "-mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -newerct -newerat -newermm -empty -perm -user "
+        "-group -uid "
+        "-gid -nouser -nogroup -links -inum -samefile -readable -writable -executable -prune -print -print0 -printf "
+        "-ls -quit -depth "
+        "-d -mount -xdev -follow -not -o -or -a -and -true -false -delete -exec -execdir -ok -okdir -fprint -fprint0 "
+        "-fprintf -fls "
+        "-daystart -warn -nowarn -ignore_readdir_race -noignore_readdir_race -lname -ilname -fstype -used -files0-from "
+        "-L -H -P -D";
+    bool deletes = false, all_known = true;
     for (std::size_t at = 1; at < command.words.size(); ++at) {
       const Word& word = command.words[at];
+      const bool is_expression = word.is_literal() && word.text.size() > 1 && word.text.front() == '-';
+      if (is_expression && (word.is("-exec") || word.is("-execdir") || word.is("-ok") || word.is("-okdir"))) {
+        while (at < command.words.size() && !command.words[at].is(";") &&
+               !(command.words[at].is("+") && command.words[at - 1].is("{}")))
+          ++at;
+        continue;
+      }
+      // A number may be negative: `-mtime -7`.
+      if (is_expression && !is_listed(kExpressions, word.text) && !word.text.starts_with("-O") &&
+          !is_digit(word.text[1]))
+        all_known = false;
       deletes = deletes || word.is("-delete");
       if ((word.is("-fprint") || word.is("-fprint0") || word.is("-fls") || word.is("-fprintf")) &&
           at + 1 < command.words.size())
         writes(command.words[at + 1]);
     }
-    if (!deletes) return true;
-    for (const Word& start : starts_of_find(command)) writes(start);
-    return true;
+    if (deletes)
+      for (const Word& start : starts_of_find(command)) writes(start);
+    return all_known;
   }
 
   const Parsed& parsed_;
   Effects out_ = {};
   std::set<std::string> paths_ = {}, writes_ = {};
+  std::set<std::string> links_ = {};  // that the line makes, or may make
+  std::vector<Use> uses_ = {};
+  std::set<std::string> run_ = {};  // programs and scripts that are named by a path
+  std::size_t bytes_ = 0;           // of all paths so far
   Folders seen_ = {}, folders_ = {};
   std::map<std::size_t, State> states_ = {};
 };

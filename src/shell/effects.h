@@ -2,8 +2,12 @@
 // Where a command line reaches in the file system, as far as its words show: what redirections, and programs whose writing is known
 // (cp, mv, rm, tee, ...), write, and which words are or may be paths.
 //
-// Paths are absolute and normalised as text; links are not followed. Of a glob only the folder is known in which it looks: that
-// folder stands for it. After `cd` a relative path is taken in every folder that may be the current one.
+// Paths are absolute and normalised as text. A path in `writes` stands for everything below it, and for the folders above it that
+// are missing (mkdir -p). Of a glob only the folder is known in which it looks: that folder stands for it. `cp a b/` also lists the
+// file in the folder, `b/a`; whether `b` is a folder in `cp a b` is not known, so there only `b` is listed. After `cd` a relative path
+// is taken in every folder that may be the current one; beyond limits::kShellFoldersMax the folder is unknown.
+//
+// Links that exist before the line runs are not followed. A path through a link that the line makes is an unknown write.
 #pragma once
 
 #include <string>
@@ -19,6 +23,7 @@ struct Effects {
   bool paths_known = true;                           // no word is one that may be a path and is not in `paths`
   bool has_unknown_write = false;  // something is written, and where is decided by an expansion or an unknown folder
   bool writes_known = true;        // each program is one whose writing is known, so `writes` is all
+  bool runs_written = false;       // a program or script is run that the line itself may have written
 };
 
 // `cwd`: the folder in which the line is run, absolute; otherwise every relative path is unknown.

@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "shell/launchers.h"
+#include "shell/programs.h"
 #include "shell/reader.h"
 
 namespace baton::shell {
@@ -14,8 +14,8 @@ namespace {
 
 class Look {
  public:
-  Look(Parsed& out, const Command& command, std::size_t depth, bool posix)
-      : out_(out), command_(command), words_(command.words), depth_(depth), posix_(posix) {}
+  Look(Parsed& out, const Command& command, std::size_t depth)
+      : out_(out), command_(command), words_(command.words), depth_(depth) {}
 
   void at(std::string_view name);
 
@@ -26,25 +26,28 @@ class Look {
   void rest(std::size_t from) {
     inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()});
   }
-  void text(const Word& word, bool posix, bool repeats);
+  void text(const Word& word, bool repeats);
 
-  void launch(const Launcher& launcher);
+  void launch(std::string_view name, const Program& launcher);
   void xargs(std::size_t program);
   void find();
-  void shell(std::string_view name);
+  void shell();
   void evaluated(std::string_view name);
   void declared();
   void named_variables();
   void set_options();
+  void builtin(std::string_view name);
   void sed();
   void awk();
+  void make();
+  void cmake();
+  void database(std::string_view name);
   bool may_have_more_options(std::size_t from) const;
 
   Parsed& out_;
   const Command& command_;
   const std::vector<Word>& words_;
   std::size_t depth_;
-  bool posix_;
 };
 
 void Look::inner(std::vector<Word> words, bool in_other_folder) {
@@ -57,25 +60,24 @@ void Look::inner(std::vector<Word> words, bool in_other_folder) {
   command.repeats = command_.repeats;
   command.in_other_folder = command_.in_other_folder || in_other_folder;
   command.via = base_name(command_.words.front().text);
-  add_command(out_, std::move(command), depth_ + 1, posix_);
+  add_command(out_, std::move(command), depth_ + 1);
 }
 
-void Look::text(const Word& word, bool posix, bool repeats) {
+void Look::text(const Word& word, bool repeats) {
   if (!word.is_literal()) return note(Opaque::EvaluatedText);
   Reading reading;
   reading.depth = depth_ + 1;
-  reading.posix = posix;
   reading.repeats = command_.repeats || repeats;
   reading.in_other_folder = command_.in_other_folder;
   reading.via = base_name(command_.words.front().text);
   read_commands(out_, word.text, reading);
 }
 
-void Look::launch(const Launcher& launcher) {
-  if (launcher.name == "command" && size() > 1 && (words_[1].is("-v") || words_[1].is("-V"))) return;  // only asks
+void Look::launch(std::string_view name, const Program& launcher) {
+  if (name == "command" && size() > 1 && (words_[1].is("-v") || words_[1].is("-V"))) return;  // only asks
   const auto program = first_operand(words_, launcher);
   if (!program) return note(Opaque::Launcher);
-  if (launcher.name == "xargs") return xargs(*program);
+  if (name == "xargs") return xargs(*program);
   rest(*program);
 }
 
@@ -123,7 +125,7 @@ void Look::find() {
       if (words_[at].is("+") && words_[at - 1].is("{}")) break;
       if (words_[at].splits) note(Opaque::Launcher);
       words.push_back(words_[at]);
-      if (words.back().is("{}")) words.back() = found;
+      if (words.back().is("{}")) words.back() = action.ends_with("dir") ? Word{{}, Word::Kind::Unknown} : found;
       else if (words.back().text.find("{}") != std::string::npos) words.back() = {{}, Word::Kind::Unknown};
     }
     if (at >= size()) note(Opaque::Launcher);
@@ -131,7 +133,7 @@ void Look::find() {
   }
 }
 
-void Look::shell(std::string_view name) {
+void Look::shell() {
   bool reads_text = false;
   std::size_t at = 1;
   for (; at < size(); ++at) {
@@ -158,8 +160,7 @@ void Look::shell(std::string_view name) {
       return note(Opaque::Launcher);
   }
   if (at >= size()) return note(Opaque::StandardInput);
-  const bool posix = name != "bash" && name != "rbash" && name != "zsh" && name != "rzsh";
-  if (reads_text) return text(words_[at], posix, false);
+  if (reads_text) return text(words_[at], false);
   if (words_[at].is("-") || words_[at].text.starts_with("/dev/") || words_[at].text.starts_with("/proc/"))
     note(Opaque::StandardInput);
   rest(at);  // a script
@@ -175,7 +176,7 @@ void Look::evaluated(std::string_view name) {
     if (!words_[at].is_literal()) return;
     all.text.append(at > 1 ? " " : "").append(words_[at].text);
   }
-  text(all, posix_, false);
+  text(all, false);
 }
 
 // export, readonly, local
@@ -188,13 +189,13 @@ void Look::declared() {
     }
     const std::size_t sign = word.text.find('=');
     const std::string_view name = std::string_view(word.text).substr(0, sign);
-    // Where a word that expands may become several, as in dash, any name may be among them.
-    if (!word.is_literal() && (sign == std::string::npos || (word.splits && posix_))) note(Opaque::Variable);
+    // Where a word that expands becomes several, as in dash, any name may be among them.
+    if (!word.is_literal() && (sign == std::string::npos || word.splits)) note(Opaque::Variable);
     if (!is_name(name.ends_with('+') ? name.substr(0, name.size() - 1) : name)) note(Opaque::Variable);
     Word value = word;
     value.text.erase(0, sign == std::string::npos ? value.text.size() : sign + 1);
     if (sign != std::string::npos &&
-        steers_execution(name.ends_with('+') ? name.substr(0, name.size() - 1) : name, &value))
+        steers_programs(name.ends_with('+') ? name.substr(0, name.size() - 1) : name, &value))
       note(Opaque::Variable);
   }
 }
@@ -279,39 +280,117 @@ void Look::awk() {
   if (at < size() && (!words_[at].is_literal() || runs_from_awk(words_[at].text))) note(Opaque::Launcher);
 }
 
-void Look::at(std::string_view name) {
-  if (const Launcher* launcher = launcher_called(name)) return launch(*launcher);
-  if (runs_text(name)) return evaluated(name);
-  if (is_shell(name)) return shell(name);
-  if (name == "find" || name == "gfind") return find();
-  if (name == "sed" || name == "gsed") return sed();
-  if (name == "awk" || name == "gawk" || name == "mawk" || name == "nawk") return awk();
-  if (name == "git") {
-    if (is_opaque_git(command_)) note(Opaque::Launcher);
-    return;
+// Variables that are set for it, and rules that it is given as words, are read by a shell.
+void Look::make() {
+  for (std::size_t at = 1; at < size(); ++at) {
+    const Word& word = words_[at];
+    if (!word.is_literal() && word.may_be_option()) return note(Opaque::Launcher);
+    const std::string_view text = word.text;
+    const std::size_t sign = text.find('=');
+    if (is_running_option(text, "E", "eval")) return note(Opaque::Launcher);
+    if ((word.is("-f") || word.is("--file") || word.is("--makefile")) && at + 1 < size() && words_[at + 1].is("-"))
+      return note(Opaque::StandardInput);
+    if (text == "-f-" || text.ends_with("/dev/stdin") || text == "--file=-" || text == "--makefile=-")
+      return note(Opaque::StandardInput);
+    if (sign == text.npos || text.starts_with('-')) continue;
+    const std::string_view name = text.substr(0, text.find_first_of(":+?!="));
+    if (!word.is_literal() || steers_programs(name) || text.find_first_of("$`;|&<>(){}\n\\'\"") != text.npos)
+      return note(Opaque::Launcher);
   }
+}
+
+// `cmake -E env|time|chdir ... program`; definitions that name a program.
+void Look::cmake() {
+  static constexpr Program kEnvironment = {
+      .names = "env", .runs = Runs::Rest, .long_flags = "", .long_values = "unset", .takes_assignments = true};
+  for (std::size_t at = 1; at < size(); ++at) {
+    const Word& word = words_[at];
+    if (!word.is_literal() && word.may_be_option()) return note(Opaque::Launcher);
+    const std::string_view text = word.text;
+    if (text == "-E") {
+      if (at + 1 >= size()) return;
+      const Word& tool = words_[at + 1];
+      if (!tool.is_literal()) return note(Opaque::Launcher);
+      if (tool.is("time")) return rest(at + 2);
+      if (tool.is("chdir"))
+        return inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(at + 3, size())), words_.end()}, true);
+      if (!tool.is("env")) return;  // files and texts
+      const std::span<const Word> words = std::span(words_).subspan(at + 1);
+      const auto program = first_operand(words, kEnvironment);
+      return program ? rest(at + 1 + *program) : note(Opaque::Launcher);
+    }
+    if (!text.starts_with("-D")) continue;
+    const std::string_view named =
+        text == "-D" && at + 1 < size() ? std::string_view(words_[at + 1].text) : text.substr(2);
+    for (const char* runs :
+         {"COMPILER", "LAUNCH", "PROGRAM", "COMMAND", "TOOLCHAIN", "EMULATOR", "LINKER", "EXECUTABLE", "_TOOL"})
+      if (named.substr(0, named.find('=')).find(runs) != named.npos) return note(Opaque::Launcher);
+  }
+}
+
+// Clients of databases have commands that run programs: in a text, in a file, on standard input.
+void Look::database(std::string_view name) {
+  const bool is_sqlite = name == "sqlite3";
+  std::size_t texts = 0;
+  bool has_database = false;
+  for (std::size_t at = 1; at < size(); ++at) {
+    const Word& word = words_[at];
+    if (!word.is_literal()) return note(Opaque::Launcher);
+    const std::string_view text = word.text;
+    if (is_sqlite && text.starts_with('-')) {
+      const std::string_view option = text.substr(text.starts_with("--") ? 2 : 1);
+      if (!is_listed("batch bail box column csv echo header noheader html json line list markdown quote readonly safe "
+                     "table tabs "
+                     "version help",
+                     option))
+        return note(Opaque::Launcher);  // -cmd, -init, -A, ...
+    } else if (is_sqlite && !has_database) {
+      has_database = true;
+    } else if (is_sqlite) {
+      if (!is_plain_sqlite(text)) return note(Opaque::EvaluatedText);
+      ++texts;
+    } else if (text == "-c" || text == "--command" || text.starts_with("--command=") ||
+               (text.starts_with("-c") && text.size() > 2)) {
+      const bool is_next = text == "-c" || text == "--command";
+      if (is_next && ++at >= size()) return note(Opaque::Launcher);
+      if (!words_[at].is_literal() || !is_plain_psql(words_[at].text)) return note(Opaque::EvaluatedText);
+      ++texts;
+    } else if (text.starts_with('-') && text.size() > 1 &&
+               !is_listed("-A -t -x -q -X -w -1 -l -At -tA -qAt -tAq --csv --tuples-only "
+                          "--no-align --no-psqlrc --quiet --list --version --help "
+                          "--no-password --single-transaction",
+                          text)) {
+      // An option with a value that says where to connect to; any other may name a file or a program.
+      const char letter = text.size() > 1 ? text[1] : '\0';
+      if (text.starts_with("--") ? !is_listed("--host --port --username --dbname", text.substr(0, text.find('=')))
+                                 : std::string_view("hpUd").find(letter) == std::string_view::npos)
+        return note(Opaque::Launcher);
+      if (text.size() == 2 || (text.starts_with("--") && text.find('=') == text.npos)) ++at;
+    } else if (text == "-l" || text == "--list" || text == "--version" || text == "--help") {
+      ++texts;
+    }
+  }
+  if (texts == 0) note(Opaque::StandardInput);
+}
+
+// Builtins whose words are names, numbers or options of the shell itself.
+void Look::builtin(std::string_view name) {
   if (name == "trap") {
-    std::size_t from = size() > 1 && words_[1].is("--") ? 2 : 1;
+    const std::size_t from = size() > 1 && words_[1].is("--") ? 2 : 1;
     if (size() > from && !words_[from].is("-") && !words_[from].is("-p") && !words_[from].is("-l"))
-      text(words_[from], posix_, true);
+      text(words_[from], true);
     return;
   }
   if (name == "export" || name == "readonly" || name == "local") return declared();
   if (name == "read" || name == "unset" || name == "getopts") return named_variables();
+  if (name == "set") return set_options();
   if (name == "wait" && size() > 1 && (words_[1].text.starts_with("-") || !words_[1].is_literal())) {
     if (may_have_more_options(1) || words_[1].text.find('p') != std::string::npos) note(Opaque::Variable);
     return;
   }
-  if (name == "printf" && size() > 1 && words_[1].may_be_option()) {
-    if (!words_[1].is("--") && !words_[1].text.starts_with("-%")) note(Opaque::Variable);  // -v a[...]
-    return;
-  }
-  if (name == "test" || name == "[") {
-    for (const Word& word : words_)
-      if (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits)) note(Opaque::Arithmetic);
-    return;
-  }
-  if (name == "set") return set_options();
+  if (name == "printf" && size() > 1 && words_[1].may_be_option() && !words_[1].is("--") &&
+      !words_[1].text.starts_with("-%"))
+    note(Opaque::Variable);  // -v a[...]
   if (name == "shopt") {
     static constexpr std::array kPlain = {"-s",       "-u",      "-q",       "nullglob",
                                           "globstar", "dotglob", "failglob", "nocaseglob"};
@@ -319,27 +398,72 @@ void Look::at(std::string_view name) {
       if (std::ranges::none_of(kPlain, [&](const char* one) { return words_[at].is(one); })) note(Opaque::Syntax);
     return;
   }
+  const bool is_test = name == "test" || name == "[";
+  const bool takes_number = name == "exit" || name == "return" || name == "shift" || name == "break" ||
+                            name == "continue" || name == "ulimit" || name == "umask";
+  for (std::size_t at = 1; at < size(); ++at) {
+    const Word& word = words_[at];
+    if (is_test && (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits)))
+      note(Opaque::Arithmetic);
+    // Where a number is wanted, zsh calculates: a subscript in it runs the commands that it holds.
+    if ((is_test || takes_number || name == "printf") && word.is_literal() &&
+        word.text.find('[') != std::string::npos && word.text.find_first_of("$`") != std::string::npos)
+      note(Opaque::Arithmetic);
+    if (takes_number && !word.is_literal() && !word.text.empty()) note(Opaque::Arithmetic);
+  }
+}
+
+void Look::at(std::string_view name) {
+  if (const std::string_view subcommand = git_command_in(name); !subcommand.empty()) {
+    std::vector<Word> words = words_;
+    words.front().text = "git";
+    words.insert(words.begin() + 1, {std::string(subcommand)});
+    return inner(std::move(words));
+  }
+  const Program* program = program_called(name);
   if (size() > 1 && words_[1].is_literal() && runs_rest(name, words_[1].text)) {
     if (size() > 2 && words_[2].may_be_option()) return note(Opaque::Launcher);
     return rest(2);
   }
-  bool is_possible = false;
-  if (has_running_option(command_, is_possible)) note(Opaque::Launcher);
+  if (program == nullptr) return;
+  switch (program->runs) {
+    case Runs::Rest: return launch(name, *program);
+    case Runs::Text: return evaluated(name);
+    case Runs::Shell: return shell();
+    case Runs::Nothing: break;
+    case Runs::Own:
+      if (name == "find" || name == "gfind") return find();
+      if (name == "sed" || name == "gsed") return sed();
+      if (name.ends_with("awk")) return awk();
+      if (name == "make" || name == "gmake") return make();
+      if (name == "cmake") return cmake();
+      if (name == "sqlite3" || name == "psql") return database(name);
+      if (name == "git" && is_opaque_git(command_)) note(Opaque::Launcher);
+      if (name == "ip" && std::ranges::any_of(words_, [](const Word& word) {
+            return !word.is_literal() || word.is("exec") || word.text.starts_with("-b") || word.text.starts_with("--b");
+          }))
+        note(Opaque::Launcher);  // ip netns exec
+      return;
+  }
+  if (program->flags == "*") builtin(name);
+  if (has_running_option(command_, *program)) note(Opaque::Launcher);
 }
 
 }  // namespace
 
-void add_command(Parsed& out, Command command, std::size_t depth, bool posix) {
+void add_command(Parsed& out, Command command, std::size_t depth) {
   if (out.commands.size() >= limits::kShellCommandsMax) return out.note(Opaque::TooManyCommands);
   if (depth > limits::kShellDepthMax) return out.note(Opaque::TooDeep);
   out.commands.push_back(std::move(command));
   const Command added = out.commands.back();  // more are added while it is looked at
   if (added.words.empty()) return;
+  for (const Assignment& one : added.assignments)
+    if (steers_programs(one.name, &one.value)) out.note(Opaque::Variable);
   const Word& program = added.words.front();
   if (!program.is_literal()) return out.note(Opaque::UnknownProgram);
   if (program.text.starts_with('=') || program.text.starts_with('%'))
     out.note(Opaque::UnknownProgram);  // zsh's paths, jobs
-  Look(out, added, depth, posix).at(base_name(program.text));
+  Look(out, added, depth).at(base_name(program.text));
 }
 
 }  // namespace baton::shell

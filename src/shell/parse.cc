@@ -45,6 +45,14 @@ std::string_view name_of(Opaque reason) {
     case Opaque::UnusualBlank: return "invisible character or unusual blank";
     case Opaque::Unbalanced: return "quote or bracket that is not closed";
     case Opaque::Syntax: return "syntax that is not read";
+    case Opaque::Continuation: return "line continued inside a word";
+    case Opaque::Case: return "case statement";
+    case Opaque::Function: return "function definition";
+    case Opaque::Conditional: return "[[ ]]";
+    case Opaque::Array: return "array";
+    case Opaque::Coprocess: return "coprocess";
+    case Opaque::ExtendedGlob: return "extended glob";
+    case Opaque::NoCommand: return "redirection without a command";
     case Opaque::HereDocument: return "here-document that is not read";
     case Opaque::Expansion: return "expansion that is not read";
     case Opaque::Arithmetic: return "arithmetic";
@@ -130,6 +138,8 @@ void Reader::blanks() {
       ++at_;
     } else if (sees("\\\n")) {
       if (!pending_.empty()) return stop(Opaque::HereDocument);
+      // Behind a blank it continues the line between two words. Elsewhere it may join two parts of a word or an operator.
+      if (at_ > 0 && text_[at_ - 1] != ' ' && text_[at_ - 1] != '\t') out_.note(Opaque::Continuation);
       at_ += 2;
     } else if (peek() == '#') {
       // Only reached where a word could begin.
@@ -190,6 +200,7 @@ void Reader::list() {
     blanks();
     if (ends_list() || peek() == '\n') continue;
     const bool background = peek() == '&' && peek(1) != '&' && peek(1) != '>' && peek(1) != '|';
+    if (background && (peek(1) == '!' || peek(1) == '|')) out_.note(Opaque::Syntax);  // operators of zsh
     if (background && number == 0)
       for (std::size_t at = first_step; at < out_.steps.size(); ++at) out_.steps[at].background = true;
     if (peek() == ';' || background) ++at_;
@@ -236,7 +247,7 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
       else if (peek() == '-') stop(Opaque::Launcher);
       is_plain = false;
     } else if (prefix == "coproc") {
-      stop(Opaque::Syntax);
+      stop(Opaque::Coprocess);
     } else {
       break;
     }
@@ -246,7 +257,6 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
   step.simple = simple;
   for (blanks(); peek() == '|' && peek(1) != '|'; blanks()) {
     at_ += peek(1) == '&' ? 2 : 1;
-    if (reading_.posix && text_[at_ - 1] == '&') stop(Opaque::Syntax);
     newlines();
     frame.after = Command::After::Pipe;
     step.simple = command(frame) && step.simple;
@@ -261,7 +271,7 @@ void Reader::add(Command command) {
   command.repeats = command.repeats || reading_.repeats;
   command.in_other_folder = command.in_other_folder || reading_.in_other_folder;
   if (command.via.empty()) command.via = reading_.via;
-  add_command(out_, std::move(command), reading_.depth, reading_.posix);
+  add_command(out_, std::move(command), reading_.depth);
   if (out_.commands.size() > limits::kShellCommandsMax) stop(Opaque::TooManyCommands);
 }
 
@@ -319,12 +329,14 @@ bool Reader::compound(std::string_view reserved, const Command& frame) {
     list();
     expect("done");
   } else if (reserved == "for" || reserved == "select") {
+    if (reserved == "select") out_.note(Opaque::Syntax);
     reading_.repeats = true;
     loop_over_words();
   } else if (reserved == "case") {
+    out_.note(Opaque::Case);
     case_of();
   } else if (reserved == "[[") {
-    if (reading_.posix) out_.note(Opaque::Syntax);
+    out_.note(Opaque::Conditional);
     conditional();
   } else {  // function NAME [()] body
     blanks();
@@ -341,6 +353,7 @@ bool Reader::compound(std::string_view reserved, const Command& frame) {
 }
 
 void Reader::function_body(const Command& frame) {
+  out_.note(Opaque::Function);  // its name may be that of any program or builtin
   newlines();
   if (peek() != '(' && !is_one_of(plain_word(), kOpeners)) return stop(Opaque::Syntax);
   const bool repeats = reading_.repeats;
@@ -415,9 +428,13 @@ void Reader::conditional() {
 }
 
 void Reader::simple(Command frame) {
+  bool redirects_both = false;
   while (true) {
     blanks();
-    if (redirection(frame)) continue;
+    if (redirection(frame)) {
+      redirects_both = redirects_both || frame.redirections.back().operation.starts_with('&');
+      continue;
+    }
     if (at_word_end() && !sees("<(") && !sees(">(")) break;
     const std::size_t begin = at_;
     const std::size_t name_size = frame.words.empty() ? assigned_name(text_.substr(begin)) : 0;
@@ -432,7 +449,8 @@ void Reader::simple(Command frame) {
     if (frame.words.empty() && name_size == 0 && assigned_name(one.text) > 0)
       return stop(Opaque::Syntax);  // an assignment whose name a continued line has cut in two, or nearly one
     if (name_size > 0) {
-      if (!at_end() && peek() == '(') return stop(Opaque::Syntax);  // an array
+      if (!at_end() && peek() == '(') return stop(Opaque::Array);
+      if (text_[begin + name_size] == '+') out_.note(Opaque::Syntax);  // a program of this name in dash
       Assignment assignment{std::string(text_.substr(begin, name_size)), std::move(one)};
       const std::size_t sign = assignment.value.text.find('=');
       assignment.value.text.erase(0, sign == std::string::npos ? assignment.value.text.size() : sign + 1);
@@ -445,9 +463,13 @@ void Reader::simple(Command frame) {
       const std::string_view raw = text_.substr(begin, at_ - begin);
       const std::size_t end = raw.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
       if (end != std::string_view::npos && raw[end] == '[' && raw.find('=', end) != std::string_view::npos)
-        out_.note(Opaque::Arithmetic);
+        out_.note(Opaque::Array);
     }
+    if (redirects_both) out_.note(Opaque::Syntax);              // dash starts this word as a program: `a &>out b`
+    if (!one.quoted && one.is("}")) out_.note(Opaque::Syntax);  // ends a group in zsh
     frame.words.push_back(std::move(one));
+    if (peek() == '(' && !at_end() && std::string_view("@?*+!").find(text_[at_ - 1]) != std::string_view::npos)
+      return stop(Opaque::ExtendedGlob);
     blanks();
     if (peek() == '(' && !at_end()) {
       if (frame.words.size() != 1 || !frame.words.front().is_literal() || !frame.assignments.empty() ||
@@ -460,6 +482,7 @@ void Reader::simple(Command frame) {
     }
   }
   if (frame.words.empty() && frame.assignments.empty() && frame.redirections.empty()) return stop(Opaque::Syntax);
+  if (frame.words.empty() && !frame.redirections.empty()) out_.note(Opaque::NoCommand);  // zsh runs cat or a pager
   add(std::move(frame));
 }
 

@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command line for a shell, read without running it: which programs it would start, with which words, and where it writes.
 //
-// The promise: every program that bash would start for this line, or that one of the known launchers in it (env, sudo, xargs,
-// find -exec, sh -c, ...) would, is among programs_of(), or the line is opaque. Opaque means: there is something in it that was not
-// read to the end, and `because` says what. Then all lists hold only what was seen, and whoever relies on them refuses the line.
+// The promise: every program that bash, dash or zsh starts for this line, or that a known launcher in it (env, sudo, xargs,
+// find -exec, sh -c, ...) starts, is among programs_of(), or the line is opaque. An opaque line has a part that Baton does not
+// understand; `because` lists the reasons. The lists of an opaque line contain only what was seen: a rule must refuse such a line
+// or ask for approval.
 //
-// What it does not promise: what a program does once it is started. A Makefile, a script, an alias or hook in git's configuration, a
-// function of the user's start-up files start programs that no command line shows; an interpreter (python3 -c, node -e) is listed as
-// what it is. Links in the file system are not followed.
+// The understood subset, in which the three shells agree:
+//   - simple commands: `NAME=value` before the command, words, redirections
+//   - lists and pipelines: ; & && || | |& and newlines, `!`, `time`, comments
+//   - ( ), { }, if, while, until, for NAME in WORDS
+//   - the redirections < > >> >| <> 2>&1 <<< and &>, the last only behind all words of its command
+//   - the quotes '...' "..." \c; globs, {a,b}, ~, $NAME, ${NAME}, ${NAME:-plain text}, $((numbers)): words of unknown value
+//   - $(...), read recursively
+//   - here-documents outside of $(...); inside, only the form $(cat <<'WORD', the body, WORD alone on a line, and `)` at the
+//     beginning of the next, where no line of the body begins with WORD. Coding agents write commit messages this way.
+//   - a continued line between two words
+// Everything else is opaque: case, functions, [[ ]], (( )), arrays, coprocesses, extended globs, backquotes, <( ), a line continued
+// inside a word, other here-documents inside $(...), ... The reader still lists the commands that it sees there.
 //
-// The language is POSIX sh and the usual of bash. Where zsh or dash would read a line otherwise than bash and run something else for
-// it, it is opaque. Never throws; bounded by limits::kShell*.
+// Not promised: what a program does once it runs. A Makefile, a script, an alias or hook in git's configuration, a function of the
+// user's start-up files start programs that no command line shows; an interpreter (python3 -c, node -e) is listed by its own name.
+// Symbolic links that exist before the line runs are not followed.
+//
+// Never throws; bounded by limits::kShell*. tests/shell_truth compares it with the real shells.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +43,14 @@ enum class Opaque : std::uint8_t {
   UnusualBlank,
   Unbalanced,
   Syntax,
+  Continuation,
+  Case,
+  Function,
+  Conditional,
+  Array,
+  Coprocess,
+  ExtendedGlob,
+  NoCommand,
   HereDocument,
   Expansion,
   Arithmetic,
@@ -58,7 +79,7 @@ struct Word {
 
   bool is_literal() const { return kind == Kind::Literal; }
   bool is(std::string_view value) const { return is_literal() && text == value; }
-  // May it turn out to be an option? An unknown word whose beginning is known not to be a dash can not, unless it splits.
+  // May it turn out to be an option? A word that begins with something else can not, unless an expansion splits it.
   bool may_be_option() const;
 };
 

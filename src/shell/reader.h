@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "shell/parse.h"
+#include "shell/variables.h"
 
 namespace baton::shell {
 
 // How a text that is found in a command line is to be read.
 struct Reading {
   std::size_t depth = 0;
-  bool posix = false;    // `sh` may be dash: what it reads otherwise than bash is opaque
   bool repeats = false;  // see Command
   bool in_other_folder = false;
   std::string via = {};
@@ -23,11 +23,7 @@ struct Reading {
 void read_commands(Parsed& out, std::string_view text, const Reading& reading);
 
 // Adds the command, and the commands behind it when it is a launcher.
-void add_command(Parsed& out, Command command, std::size_t depth, bool posix);
-
-// Does setting this variable change what is run later (PATH, IFS, LD_PRELOAD, GIT_SSH_COMMAND, ...)? A pager or an editor that is known
-// to do nothing (PAGER=cat) does not.
-bool steers_execution(std::string_view variable, const Word* value = nullptr);
+void add_command(Parsed& out, Command command, std::size_t depth);
 
 constexpr bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool is_name_char(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
@@ -75,9 +71,12 @@ class Reader {
   void braced(Word& out, bool in_quotes);
   void arithmetic(Word& out);
   void substitution(Word& out, bool in_quotes);
+  bool
+  message_document();  // the one here-document that is understood in a substitution; false: it is none, nothing was read
   void process_substitution(Word& out);
   void backquotes(Word& out, bool in_quotes);
-  void inner_list();  // up to the closing bracket, which is consumed
+  void inner_list();        // up to the closing bracket, which is consumed
+  void substituted_list();  // the same of a substitution
   static void make_unknown(Word& out, bool splits);
 
   void blanks();    // and comments
@@ -98,6 +97,7 @@ class Reader {
   Reading reading_;
   std::size_t at_ = 0;
   bool stopped_ = false;
+  std::size_t substitutions_ = 0;  // in how many $( ) of this text the reader is
   std::vector<HereDocument> pending_ = {};
 };
 

@@ -23,7 +23,7 @@ bool Reader::redirection(Command& command) {
   const char c = peek(digits);
   if (c != '<' && c != '>' && !(digits == 0 && c == '&' && peek(1) == '>')) return false;
   if (digits == 0 && (sees("<(") || sees(">("))) return false;
-  if (digits > 3) return stop(Opaque::Syntax), false;
+  if (digits > 1) return stop(Opaque::Syntax), false;  // a word in dash and zsh
   Redirection out;
   if (digits > 0) out.fd = std::stoi(std::string(text_.substr(at_, digits)));
   at_ += digits;
@@ -32,14 +32,17 @@ bool Reader::redirection(Command& command) {
     out.operation = operation;
     break;
   }
-  // dash takes `&>` for a command in the background and `>`; the next word would be a program.
-  if (reading_.posix && (out.operation.starts_with('&') || out.operation == "<<<")) return stop(Opaque::Syntax), false;
   if (out.operation == "<<" || out.operation == "<<-") {
     if (!here_document_start(out, out.operation == "<<-")) return stop(Opaque::HereDocument), false;
   } else {
     blanks();
     if (at_word_end() && !sees("<(") && !sees(">(")) return stop(Opaque::Syntax), false;
+    const std::size_t begin = at_;
     out.target = word();
+    // zsh: `<1-9>` is a glob of numbers.
+    if (out.operation == "<" && peek() == '>' && !at_end() &&
+        text_.substr(begin, at_ - begin).find_first_not_of("0123456789-") == std::string_view::npos)
+      out_.note(Opaque::Syntax);
     if (!out.target.quoted && out.target.text.starts_with('!')) out_.note(Opaque::Syntax);  // zsh: `>! file`
   }
   command.redirections.push_back(std::move(out));
@@ -48,6 +51,8 @@ bool Reader::redirection(Command& command) {
 
 // The delimiter: a plain word, or one that is quoted as a whole.
 bool Reader::here_document_start(Redirection& out, bool strips_tabs) {
+  // Where one ends inside a substitution differs: bash takes `EOF)` for the end.
+  if (substitutions_ > 0) out_.note(Opaque::HereDocument);
   blanks();
   const char quote = peek() == '\'' || peek() == '"' || peek() == '\\' ? peek() : '\0';
   if (quote != '\0') ++at_;

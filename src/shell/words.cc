@@ -30,7 +30,8 @@ bool is_name(std::string_view text) {
 
 bool Word::may_be_option() const {
   if (kind == Kind::Literal) return text.starts_with('-');
-  return splits || text.empty() || text.front() == '-';
+  // Each word that a glob or braces become begins with the text before them.
+  return (splits && kind == Kind::Unknown) || text.empty() || text.front() == '-';
 }
 
 void Reader::make_unknown(Word& out, bool splits) {
@@ -56,6 +57,7 @@ Word Reader::word() {
     switch (c) {
       case '\\':
         if (peek(1) == '\n') {
+          out_.note(Opaque::Continuation);
           at_ += 2;
           break;
         }
@@ -82,6 +84,10 @@ Word Reader::word() {
             patterns.separated = true;
           if (c == '}' && patterns.separated) patterns.found(patterns.brace);
           if (c == '~' && (length == 0 ? !out.quoted : out.text.back() == '=' || out.text.back() == ':'))
+            make_unknown(out, false);
+          // zsh: `=name` is the path of that program.
+          if (c == '=' && length == 0 && !out.quoted && at_ + 1 < text_.size() &&
+              (is_name_start(peek(1)) || peek(1) == '='))
             make_unknown(out, false);
         } else if (c == '{') {
           out.splits = true;  // `$x{a,b}`: several words
@@ -141,6 +147,7 @@ void Reader::double_quoted(Word& out) {
     if (c == '\\') {
       const char next = peek(1);
       if (next == '\n') {
+        out_.note(Opaque::Continuation);
       } else if (next == '$' || next == '`' || next == '"' || next == '\\') {
         put(out, next);
       } else {
@@ -162,49 +169,18 @@ void Reader::double_quoted(Word& out) {
   ++at_;
 }
 
-// $'...': escapes as in C.
+// $'...': escapes as in C, but dash reads a dollar and a quoted text. So the value is unknown, and where an escaped quote would end
+// it differently the line is opaque.
 void Reader::ansi_quoted(Word& out) {
-  if (reading_.posix) return stop(Opaque::Syntax);  // dash takes the dollar for itself, and ends the quote elsewhere
   out.quoted = true;
+  make_unknown(out, false);
   at_ += 2;
-  const auto digits = [&](int base, int most) {
-    char32_t value = 0;
-    for (int count = 0; count < most; ++count) {
-      const int digit = hex_value(peek());
-      if (at_end() || digit < 0 || digit >= base) break;
-      value = value * static_cast<char32_t>(base) + static_cast<char32_t>(digit);
-      ++at_;
-    }
-    return value;
-  };
   while (!at_end() && peek() != '\'') {
-    if (peek() != '\\') {
-      put(out, peek());
-      ++at_;
-      continue;
-    }
-    const char escape = peek(1);
-    if (at_ + 1 >= text_.size()) break;
-    at_ += 2;
-    static constexpr std::string_view kFrom = "abeEfnrtv\\'\"?", kTo = "\a\b\033\033\f\n\r\t\v\\'\"?";
-    if (const std::size_t place = kFrom.find(escape); place != std::string_view::npos) {
-      put(out, kTo[place]);
-    } else if (escape >= '0' && escape <= '7') {
-      --at_;
-      put(out, static_cast<char>(digits(8, 3)));
-    } else if (escape == 'x' && hex_value(peek()) >= 0) {
-      put(out, static_cast<char>(digits(16, 2)));
-    } else {
-      // \u and \U depend on the locale, \c and what is left on the shell.
-      out_.note(Opaque::Expansion);
-      put(out, escape);
-    }
+    if (sees("\\'")) out_.note(Opaque::Expansion);
+    at_ += peek() == '\\' ? 2 : 1;
   }
   if (at_end()) return stop(Opaque::Unbalanced);
   ++at_;
-  // A zero byte ends the word in one shell and not in another; bytes that are no text cannot be told to anybody.
-  if (out.text.find('\0') != std::string::npos) out_.note(Opaque::ControlCharacter);
-  if (find_invalid_utf8(out.text) != out.text.size()) out_.note(Opaque::InvalidText);
 }
 
 void Reader::dollar(Word& out, bool in_quotes) {
@@ -246,13 +222,12 @@ void Reader::dollar(Word& out, bool in_quotes) {
   ++at_;
 }
 
-// ${...}: read if it is a parameter with one of the plain operators.
+// ${...}: understood are a parameter, its length, and an operator with a plain text behind it, which the three shells read alike.
 void Reader::braced(Word& out, bool in_quotes) {
   if (!enter()) return;
   at_ += 2;
   bool several = !in_quotes;
   if (peek() == '#' && peek(1) != '}') ++at_;  // the length
-  const std::size_t begin = at_;
   if (is_name_start(peek())) {
     while (!at_end() && is_name_char(peek())) ++at_;
   } else if (is_digit(peek())) {
@@ -261,45 +236,36 @@ void Reader::braced(Word& out, bool in_quotes) {
     several = several || peek() == '@';
     ++at_;
   } else {
-    out_.note(Opaque::Expansion);  // ${!x}, ${(e)x}: what is run by it is in the variable
+    out_.note(Opaque::Expansion);  // ${!x}, ${(e)x}: the variable's value is looked up or run
   }
-  const std::string_view name = text_.substr(begin, at_ - begin);
-  if (peek() == '[') {
-    const std::size_t close = std::min(text_.find(']', at_), text_.size() - 1);
-    const std::string_view subscript = text_.substr(at_ + 1, close - at_ - 1);
-    if (subscript != "@" && subscript != "*" && !std::ranges::all_of(subscript, is_digit))
-      out_.note(Opaque::Arithmetic);
-    several = true;
-    at_ = close + 1;
-  }
-  if (peek() == ':') {
-    ++at_;
+  if (peek() == '[') out_.note(Opaque::Array);
+  if (peek() == ':' &&
+      (is_digit(peek(1)) || peek(1) == ' ')) {  // ${x:1:2}, in numbers only: anything else is calculated
     const std::size_t end = text_.find_first_not_of("0123456789: -", at_);
-    if (peek() != '-' && peek() != '+' && peek() != '=' && peek() != '?' && (end == text_.npos || text_[end] != '}'))
-      out_.note(Opaque::Arithmetic);  // from a place that is computed
+    if (end == text_.npos || text_[end] != '}') out_.note(Opaque::Arithmetic);
+  } else if (peek() == ':') {
+    ++at_;
+    if (at_end() || std::string_view("-+?").find(peek()) == std::string_view::npos) out_.note(Opaque::Expansion);
   }
-  if (peek() == '=' && steers_execution(name)) out_.note(Opaque::Variable);
-  if (peek() == '@') out_.note(Opaque::Expansion);  // ${x@P} runs what is in x
-  if (!at_end() && std::string_view("}-+=?#%/^,@0123456789 ").find(peek()) == std::string_view::npos)
-    out_.note(Opaque::Expansion);
+  // `=` assigns, `@` transforms (@P runs what is in the variable), `^` and `,` are bash's.
+  if (!at_end() && std::string_view("}-+?#%/:").find(peek()) == std::string_view::npos) out_.note(Opaque::Expansion);
   Word operand;
   while (!at_end() && peek() != '}') {
     const char c = peek();
+    if (!is_alphanumeric(c) && std::string_view(" _./,:=+-*?%#@").find(c) == std::string_view::npos)
+      out_.note(Opaque::Expansion);
     if (c == '\\') {
       if (at_ + 1 >= text_.size()) break;
       at_ += 2;
     } else if (c == '\'') {
-      if (in_quotes) out_.note(Opaque::Expansion);  // a quote after some operators, a character after others
       single_quoted(operand);
     } else if (c == '"') {
-      if (in_quotes) out_.note(Opaque::Expansion);
       double_quoted(operand);
     } else if (c == '$') {
       dollar(operand, in_quotes);
     } else if (c == '`') {
       backquotes(operand, in_quotes);
     } else {
-      if (c == '{' || c == '(' || c == '<' || c == '>') out_.note(Opaque::Expansion);
       ++at_;
     }
   }
@@ -333,15 +299,49 @@ void Reader::arithmetic(Word& out) {
 void Reader::substitution(Word& out, bool in_quotes) {
   at_ += 2;
   ++out_.substitutions;
-  inner_list();
+  if (!message_document()) substituted_list();
   make_unknown(out, !in_quotes);
+}
+
+// `cat <<'WORD'`, a body of which no line begins with WORD, WORD alone on a line, `)`. The body is not expanded.
+bool Reader::message_document() {
+  constexpr std::string_view kOpening = "cat <<'";
+  if (!sees(kOpening)) return false;
+  std::size_t at = at_ + kOpening.size();
+  const std::size_t quote = text_.find('\'', at);
+  if (quote == text_.npos || quote == at) return false;
+  const std::string_view mark = text_.substr(at, quote - at);
+  if (!std::ranges::all_of(mark, is_name_char) || !text_.substr(quote + 1).starts_with('\n')) return false;
+  for (at = quote + 2; at < text_.size();) {
+    const std::size_t end = text_.find('\n', at);
+    if (end == text_.npos) return false;
+    const std::string_view line = text_.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with(mark)) continue;
+    if (line != mark || !text_.substr(at).starts_with(')')) return false;
+    Command cat;
+    cat.list = out_.lists++;
+    cat.pipeline = out_.pipelines++;
+    cat.words.push_back({"cat"});
+    cat.redirections.push_back({"<<", -1, {std::string(mark), Word::Kind::Literal, false, true}});
+    add(std::move(cat));
+    if (!stopped_) at_ = at + 1;
+    return true;
+  }
+  return false;
 }
 
 void Reader::process_substitution(Word& out) {
   out_.note(Opaque::ProcessSubstitution);
   at_ += 2;
-  inner_list();
+  substituted_list();
   make_unknown(out, false);
+}
+
+void Reader::substituted_list() {
+  ++substitutions_;
+  inner_list();
+  --substitutions_;
 }
 
 void Reader::inner_list() {
