@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every program of the sandbox: it adds its name and its arguments to the log, then acts.
+//
+// The real program of this name runs when there is one in /.real. Otherwise this program plays a few launchers that are not
+// installed, or not safe to run (sudo, ssh-agent, cmake -E env, ...). Under any other name it only succeeds; `no` fails.
+// A variable that makes a program load code is logged as a program of its own, `!NAME`: no parser lists that, so the line
+// must be opaque. When the log has grown long, nothing more is logged and success is random, so that every loop ends.
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "log_format.h"
+
+namespace {
+
+using baton::shell::kArgumentMark;
+using baton::shell::kCutMark;
+using baton::shell::kLog;
+using baton::shell::kLogBytesMax;
+using baton::shell::kReal;
+
+struct Line {
+  char text[1024];
+  std::size_t size = 0;
+  bool cut = false;
+
+  void byte(char c) { size < sizeof(text) - 8 ? void(text[size++] = c) : void(cut = true); }
+  void add(const char* word) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    for (; *word != '\0'; ++word) {
+      const auto c = static_cast<unsigned char>(*word);
+      if (c >= 0x20 && c != '\\' && c != 0x7f) {
+        byte(*word);
+      } else {
+        byte('\\');
+        byte(kDigits[c >> 4]);
+        byte(kDigits[c & 15]);
+      }
+    }
+  }
+};
+
+// False: the log is full.
+bool record(const char* name, char** arguments) {
+  const int file = ::open(kLog, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return true;
+  struct stat status{};
+  if (::fstat(file, &status) == 0 && status.st_size > kLogBytesMax) return false;
+  Line line;
+  line.add(name);
+  for (; arguments != nullptr && *arguments != nullptr; ++arguments) {
+    line.byte(kArgumentMark);
+    line.add(*arguments);
+  }
+  if (line.cut) line.text[line.size++] = kCutMark;
+  line.text[line.size++] = '\n';
+  const bool written = ::write(file, line.text, line.size) > 0;
+  ::close(file);
+  return written;
+}
+
+struct Loader {
+  const char* program;  // empty: every program
+  const char* variable;
+};
+constexpr Loader kLoaders[] = {
+    {"", "LD_PRELOAD"},
+    {"", "LD_LIBRARY_PATH"},
+    {"", "LD_AUDIT"},
+    {"", "GCONV_PATH"},
+    {"bash", "BASH_ENV"},
+    {"git", "GIT_SSH_COMMAND"},
+    {"git", "GIT_SSH"},
+    {"git", "GIT_EXTERNAL_DIFF"},
+    {"git", "GIT_PAGER"},
+    {"git", "PAGER"},
+    {"git", "GIT_EDITOR"},
+    {"git", "EDITOR"},
+    {"git", "VISUAL"},
+    {"git", "GIT_EXEC_PATH"},
+    {"git", "GIT_DIR"},
+    {"git", "GIT_CONFIG_GLOBAL"},
+    {"git", "GIT_CONFIG_COUNT"},
+    {"git", "GIT_ASKPASS"},
+    {"git", "SSH_ASKPASS"},
+    {"git", "GIT_TEMPLATE_DIR"},
+    {"git", "GIT_PROXY_COMMAND"},
+    {"make", "MAKEFILES"},
+    {"make", "MAKEFLAGS"},
+    {"make", "GNUMAKEFLAGS"},
+    {"python3", "PYTHONPATH"},
+    {"python3", "PYTHONSTARTUP"},
+    {"python3", "PYTHONHOME"},
+    {"python3", "PYTHONUSERBASE"},
+    {"node", "NODE_OPTIONS"},
+    {"node", "NODE_PATH"},
+    {"perl", "PERL5OPT"},
+    {"perl", "PERL5LIB"},
+    {"ruby", "RUBYOPT"},
+    {"ruby", "RUBYLIB"},
+    {"lua", "LUA_INIT"},
+    {"lua", "LUA_PATH"},
+    {"lua", "LUA_CPATH"},
+    {"kubectl", "KUBECONFIG"},
+    {"java", "JAVA_TOOL_OPTIONS"},
+};
+
+// Values that the generator gives such variables when it means harm are paths or have one in them.
+void record_loaders(const char* name) {
+  for (const Loader& one : kLoaders) {
+    if (*one.program != '\0' && std::strcmp(one.program, name) != 0) continue;
+    const char* value = std::getenv(one.variable);
+    if (value == nullptr || std::strchr(value, '/') == nullptr) continue;
+    char shown[64] = "!";
+    std::strncat(shown, one.variable, sizeof(shown) - 2);
+    record(shown, nullptr);
+  }
+}
+
+[[noreturn]] void start(char** words) {
+  if (*words == nullptr) ::_exit(0);
+  ::execvp(*words, words);
+  ::_exit(127);
+}
+[[noreturn]] void start_text(char* text) {
+  char shell[] = "sh", option[] = "-c";
+  char* words[] = {shell, option, text, nullptr};
+  start(words);
+}
+
+bool is_assignment(const char* word) { return std::strchr(word, '=') != nullptr; }
+bool is(const char* left, const char* right) { return left != nullptr && std::strcmp(left, right) == 0; }
+
+// Commands of sqlite3: each line that begins with `.shell` or `.system`.
+void sqlite(char** words) {
+  for (; *words != nullptr; ++words)
+    for (const char* command : {".shell ", ".system "})
+      if (char* place = std::strstr(*words, command); place != nullptr) start_text(place + std::strlen(command));
+  char text[512] = {};
+  const ssize_t size = ::read(0, text, sizeof(text) - 1);
+  if (size <= 0) return;
+  for (const char* command : {".shell ", ".system "})
+    if (char* place = std::strstr(text, command); place != nullptr) start_text(place + std::strlen(command));
+}
+
+void git(char** words) {
+  char* alias = nullptr;
+  for (; *words != nullptr && **words == '-'; ++words)
+    if (is(*words, "-c") && words[1] != nullptr) {
+      ++words;
+      if (std::strncmp(*words, "alias.", 6) == 0) alias = std::strchr(*words, '!');
+    }
+  if (*words == nullptr) return;
+  if (alias != nullptr) start_text(alias + 1);
+  if (is(words[0], "bisect") && is(words[1], "run")) start(words + 2);
+  if (is(words[0], "submodule") && is(words[1], "foreach") && words[2] != nullptr) start_text(words[2]);
+  if (!is(words[0], "rebase")) return;
+  for (++words; *words != nullptr; ++words) {
+    if ((is(*words, "-x") || is(*words, "--exec")) && words[1] != nullptr) start_text(words[1]);
+    if (std::strncmp(*words, "--exec=", 7) == 0) start_text(*words + 7);
+  }
+}
+
+void launch(const char* name, char** words) {
+  if (is(name, "git")) git(words);
+  if (is(name, "sqlite3")) sqlite(words);
+  const bool passes = is(name, "ssh-agent") || is(name, "sudo") || is(name, "doas") || is(name, "busybox") ||
+                      is(name, "npx") || is(name, "fakeroot");
+  if (passes) {
+    for (; *words != nullptr && **words == '-'; ++words)
+      if ((is(*words, "-u") || is(*words, "-t") || is(*words, "-a")) && words[1] != nullptr) ++words;
+    while (*words != nullptr && is(name, "sudo") && is_assignment(*words)) ++words;
+    if (*words != nullptr) start(words);
+  }
+  if (is(name, "cmake") && is(words[0], "-E") && (is(words[1], "env") || is(words[1], "time"))) {
+    words += 2;
+    while (*words != nullptr && (**words == '-' || is_assignment(*words))) ++words;
+    start(words);
+  }
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  // The path that was run: argv[0] can be anything.
+  const char* path = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));  // NOLINT: the kernel's interface
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash != nullptr ? slash + 1 : path;
+  char** words = argv[0] == nullptr ? argv : argv + 1;
+  if (!record(name, words)) return ::getpid() % 2;
+  record_loaders(name);
+  char real[256] = {};
+  std::strncpy(real, kReal, sizeof(real) - 1);
+  std::strncat(real, name, sizeof(real) - std::strlen(real) - 1);
+  ::execv(real, argv);
+  launch(name, words);
+  return is(name, "no") ? 1 : 0;
+}
