@@ -71,6 +71,7 @@ Missed missed(const Parsed& parsed, const Effects& effects, const Observed& obse
   std::set<std::string> programs, commands;
   for (const Ran& ran : observed.ran) {
     if (!listed.contains(ran.name)) programs.insert(ran.name);
+    else if (ran.name == "time") continue;  // a keyword or a program: what it runs is compared
     else if (!is_command_of(parsed, ran)) commands.insert(shown(ran));
   }
   out.programs.assign(programs.begin(), programs.end());

@@ -46,7 +46,8 @@ class Drawing {
   std::string line() {
     static constexpr std::size_t kRarities[] = {0, 0, 0, 0, 0, 0, 30, 30, 12, 4};
     rarity_ = kRarities[random_.below(std::size(kRarities))];
-    std::string out = list(random_.one_in(3) ? 2 : 1);
+    only_known_ = random_.below(5) < 3;
+    std::string out = list(random_.one_in(6) ? 2 : 1);
     if (out.size() > 1500) out.resize(1500);
     return out;
   }
@@ -474,7 +475,10 @@ class Drawing {
                                                  "f\xc3\xb6o"};
       return of(kSpelled);
     }
-    return of(kPlain);
+    static constexpr const char* kKnown[] = {
+        "ls",        "cat", "true",  "echo",         "printf '%s\\n'", "test -f", "ls -l", "grep -r", "wc",
+        "head -n 1", ":",   "false", "/usr/bin/cat", "tail",           "echo -n", "stat",  "diff",    "pwd"};
+    return only_known_ && !one_in(30) ? of(kKnown) : of(kPlain);
   }
   std::string redirection() {
     static constexpr const char* kOutward[] = {">",  ">",  ">>", "2>",  ">|",  "&>",  "&>>", "<>",  "1>",    "2>>",
@@ -1362,13 +1366,14 @@ class Drawing {
                                                "|\\\n|", ";\\\n",   "; ;",  "&;",       "\r\n", "&&\n\n",
                                                "|# c\n", "\\\n&& ", "\n; ", "||\n# c\n"};
     std::string out = command(depth);
-    for (std::size_t count = depth == 0 ? below(5) / 3 : below(3); count > 0; --count)
+    for (std::size_t count = depth == 0 ? below(5) / 3 : below(5) / 2; count > 0; --count)
       out += (trick() ? of(kStrange) : of(kJoints)) + command(depth);
     return out;
   }
 
   Random& random_;
-  std::size_t rarity_ = 0;  // one in so many choices is a trick; 0: none
+  std::size_t rarity_ = 0;   // one in so many choices is a trick; 0: none
+  bool only_known_ = false;  // only programs of which it is known what they write
 };
 
 // --- damage -------------------------------------------------------------------------------------------------------------

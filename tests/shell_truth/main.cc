@@ -105,6 +105,9 @@ Seen seen(const std::string& line) {
   return out;
 }
 
+constexpr int kRunsMax = 300;      // to make one line small
+constexpr int kMadeSmallMax = 20;  // lines, of one seed
+
 // Leaves out ever smaller parts as long as the same kind of thing is missed.
 std::string made_small(Sandbox& sandbox, const std::string& shell, std::string line, const Missed& like) {
   const auto still = [&](const std::string& candidate) {
@@ -116,9 +119,9 @@ std::string made_small(Sandbox& sandbox, const std::string& shell, std::string l
   int runs = 0;
   for (std::size_t size = std::max<std::size_t>(line.size() / 2, 1);; size = size / 2) {
     bool changed = true;
-    while (changed && runs < 500) {
+    while (changed && runs < kRunsMax) {
       changed = false;
-      for (std::size_t at = 0; at < line.size() && runs < 500;) {
+      for (std::size_t at = 0; at < line.size() && runs < kRunsMax;) {
         std::string candidate = line;
         candidate.erase(at, size);
         ++runs;
@@ -163,6 +166,7 @@ class Comparison {
     if (one.parsed.opaque()) return ++count.opaque, true;
     ++count.run;
     bool ran = false, in_time = true, holds = true, wrote = false;
+    std::string small;
     for (const std::string& shell : shells_) {
       const Observed observed = sandbox_.run(shell, line);
       ran = ran || !observed.ran.empty() || !observed.changes.empty();
@@ -171,8 +175,10 @@ class Comparison {
       const Missed misses = missed(one.parsed, one.effects, observed);
       if (!misses.any()) continue;
       holds = false;
-      const bool is_small = !makes_small || ++made_small_ > 60;
-      report(where, shell, line, misses, is_small ? line : made_small(sandbox_, shell, line, misses));
+      // Once for all shells, and not for ever.
+      if (small.empty() && makes_small && ++made_small_ <= kMadeSmallMax)
+        small = made_small(sandbox_, shell, line, misses);
+      report(where, shell, line, misses, small.empty() ? line : small);
     }
     if (ran) ++count.ran;
     if (wrote) ++count.files;
@@ -186,10 +192,11 @@ class Comparison {
  private:
   void report(const std::string& where, const std::string& shell, const std::string& line, Missed misses_of_line,
               const std::string& small) {
-    const Seen one = seen(small);
+    Seen one = seen(small);
     if (small != line) {
       const Missed again = missed(one.parsed, one.effects, sandbox_.run(shell, small));
-      if (again.any()) misses_of_line = again;
+      if (!again.any()) return report(where, shell, line, std::move(misses_of_line), line);  // only for another shell
+      misses_of_line = again;
     }
     misses += "{" + where + ", \"shell\": " + json_string(shell) + ", \"small\": " + json_string(small) +
               ", \"programs\": " + json_list(misses_of_line.programs) +

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every program of the sandbox: it adds its name and its arguments to the log, then acts.
 //
-// The real program of this name runs when there is one in /.real. Otherwise this program plays a few launchers that are not
-// installed, or not safe to run (sudo, ssh-agent, cmake -E env, ...). Under any other name it only succeeds; `no` fails.
+// The real program of this name runs when there is one in /.real. Otherwise this program plays a few that only read (cat, ls,
+// echo), because that is faster, and launchers that are not installed or not safe to run (sudo, ssh-agent, cmake -E env, ...).
+// Under any other name it only succeeds; `no` and `false` fail.
 // A variable that makes a program load code is logged as a program of its own, `!NAME`: no parser lists that, so the line
 // must be opaque. When the log has grown long, nothing more is logged and success is random, so that every loop ends.
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -184,6 +186,55 @@ void launch(const char* name, char** words) {
   }
 }
 
+void put(const char* text) {
+  if (::write(1, text, std::strlen(text)) < 0) ::_exit(1);
+}
+void copy(int from, bool only_one_line) {
+  char buffer[4096];
+  for (ssize_t size = 0; (size = ::read(from, buffer, sizeof(buffer))) > 0;) {
+    const void* end = only_one_line ? std::memchr(buffer, '\n', static_cast<std::size_t>(size)) : nullptr;
+    const std::size_t wanted = end == nullptr ? static_cast<std::size_t>(size)
+                                              : static_cast<std::size_t>(static_cast<const char*>(end) - buffer) + 1;
+    if (::write(1, buffer, wanted) < 0 || end != nullptr) return;
+  }
+}
+
+void list_folder(const char* path) {
+  DIR* folder = ::opendir(path);
+  if (folder == nullptr) return;
+  while (const dirent* one = ::readdir(folder))
+    if (one->d_name[0] != '.') put(one->d_name), put("\n");
+  ::closedir(folder);
+}
+
+// The exit status, or -1: not one of these.
+int read_only(const char* name, char** words) {
+  if (is(name, "true")) return 0;
+  if (is(name, "false") || is(name, "no")) return 1;
+  if (is(name, "echo")) {
+    for (bool first = true; *words != nullptr; ++words, first = false) put(first ? "" : " "), put(*words);
+    put("\n");
+    return 0;
+  }
+  const bool lists = is(name, "ls"), heads = is(name, "head");
+  if (!lists && !heads && !is(name, "cat")) return -1;
+  int files = 0, status = 0;
+  for (; *words != nullptr; ++words) {
+    if (**words == '-' && (*words)[1] != '\0') {
+      if (is(*words, "-n") && words[1] != nullptr) ++words;
+      continue;
+    }
+    ++files;
+    const int file = is(*words, "-") ? 0 : ::open(*words, O_RDONLY | O_CLOEXEC);
+    if (file < 0) status = 1;
+    else if (lists) list_folder(*words);
+    else copy(file, heads);
+  }
+  if (files == 0 && lists) list_folder(".");
+  if (files == 0 && !lists) copy(0, heads);
+  return status;
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -198,6 +249,7 @@ int main(int, char** argv) {
   std::strncpy(real, kReal, sizeof(real) - 1);
   std::strncat(real, name, sizeof(real) - std::strlen(real) - 1);
   ::execv(real, argv);
+  if (const int status = read_only(name, words); status >= 0) return status;
   launch(name, words);
-  return is(name, "no") ? 1 : 0;
+  return 0;
 }
