@@ -89,9 +89,9 @@ void redecide_start(json::Node payload, const session::Rules& rules, const sessi
   const std::string id = text_in(payload, "call_id");
   const session::Values values =
       payload["values"].is_object() ? session::Values::of_record(payload["values"]) : session::Values();
-  const session::StartVerdict verdict = session::start(rules, state, id, values, text_in(payload, "arguments_sha256"),
-                                                       payload["lease_stale"].is_true(), nullptr, commons,
-                                                       text_in(payload, "protected_path"));
+  const session::StartVerdict verdict =
+      session::start(rules, state, id, values, text_in(payload, "arguments_sha256"), payload["lease_stale"].is_true(),
+                     nullptr, commons, text_in(payload, "protected_path"));
   std::string now = verdict.is_open ? verdict_of(verdict.failures.empty() ? "allow" : "block", verdict.failures)
                                     : "nothing: no call is pending";
   std::string recorded = recorded_verdict(payload);

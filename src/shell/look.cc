@@ -110,9 +110,10 @@ void Look::xargs(std::size_t program) {
 void Look::find() {
   std::size_t at = 1;
   const std::vector<Word> starts = starts_of_find(command_);
-  // A file that it finds begins with where it was told to look.
+  // A file that it finds is the place where it begins to look, or below it.
   Word found{{}, Word::Kind::Unknown};
-  if (starts.size() == 1 && starts.front().is_literal()) found = {starts.front().text + "/", Word::Kind::Pattern};
+  if (starts.size() == 1 && starts.front().is_literal())
+    found = {starts.front().text, Word::Kind::Pattern, false, false, "/"};
   for (at = 1; at < size(); ++at) {
     if (!words_[at].is_literal()) {
       if (words_[at].may_be_option()) note(Opaque::Launcher);

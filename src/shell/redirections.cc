@@ -45,6 +45,11 @@ bool Reader::redirection(Command& command) {
       out_.note(Opaque::Syntax);
     if (!out.target.quoted && out.target.text.starts_with('!')) out_.note(Opaque::Syntax);  // zsh: `>! file`
   }
+  // `>&-x` closes and leaves a word, `>&1-` moves.
+  if ((out.operation == ">&" || out.operation == "<&") && out.target.text != "-" && !out.target.text.empty() &&
+      (out.target.text.front() == '-' || is_digit(out.target.text.front())) &&
+      !std::ranges::all_of(out.target.text, is_digit))
+    out_.note(Opaque::Syntax);
   command.redirections.push_back(std::move(out));
   return true;
 }
