@@ -347,8 +347,10 @@ class Walk {
     const bool has_folder = folder != nullptr;
     if (!has_folder && operands.empty()) return options.all_known;
     if (!has_folder && operands.size() == 1) {  // `ln -s target`: a link of that name here
-      if (is_link && operands.front()->is_literal()) put_into(Word{"."}, ".", operands, true, options);
-      else writes(*operands.front());
+      if (is_link) put_into(Word{"."}, ".", operands, true, options);
+      // A pattern may become several words, the last of them a folder. One that matches nothing is a name itself.
+      if (!operands.front()->is_literal()) writes(Word{"."}), writes(*operands.front());
+      else if (!is_link) writes(*operands.front());
       return options.all_known;
     }
     if (!has_folder) {

@@ -123,7 +123,10 @@ void Look::find() {
     if (action != "-exec" && action != "-execdir" && action != "-ok" && action != "-okdir") continue;
     std::vector<Word> words;
     for (++at; at < size() && !words_[at].is(";"); ++at) {
-      if (words_[at].is("+") && words_[at - 1].is("{}")) break;
+      if (words_[at].is("+") && words_[at - 1].is("{}")) {
+        words.back().splits = true;  // several files at once
+        break;
+      }
       if (words_[at].splits) note(Opaque::Launcher);
       words.push_back(words_[at]);
       if (words.back().is("{}")) words.back() = action.ends_with("dir") ? Word{{}, Word::Kind::Unknown} : found;
@@ -382,6 +385,8 @@ void Look::builtin(std::string_view name) {
       text(words_[from], true);
     return;
   }
+  if (name == "jobs" && size() > 1 && (!words_[1].is_literal() || words_[1].text.find('x') != std::string::npos))
+    return note(Opaque::Launcher);  // bash: `jobs -x program`
   if (name == "export" || name == "readonly" || name == "local") return declared();
   if (name == "read" || name == "unset" || name == "getopts") return named_variables();
   if (name == "set") return set_options();
