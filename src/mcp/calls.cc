@@ -501,8 +501,7 @@ void Conversation::Core::call_failed(Call& call, Outcome outcome, std::optional<
   if (again.sleep && is_wanted) {
     call.state = State::Sleeping;
     call.last = std::move(outcome);
-    const auto after = static_cast<Milliseconds>(again.sleep->approximate() * 1000);
-    call.step = arm(call.number, std::max<Milliseconds>(after, 0));
+    call.step = arm(call.number, (*again.sleep * json::Decimal(1000)).rounded_up(tool.total_ms));
     return;
   }
   if (again.timed_out && is_wanted) return out_of_time(call);  // what is recorded is what the client is told

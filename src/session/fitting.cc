@@ -56,10 +56,10 @@ void lower(std::optional<Decimal>& most, const Decimal& to) {
   if (!most || to < *most) most = to;
 }
 
-// The next whole number up or down; itself when it is one, or too large to tell.
+// The next whole number up or down; itself when it is one.
 Decimal whole(const Decimal& number, bool up) {
   const std::string text = number.text();
-  if (!number.exact() || json::is_integer(text)) return number;
+  if (json::is_integer(text)) return number;
   Decimal out = Decimal::from_number(text.substr(0, text.find('.')));  // towards zero
   if (up && out < number) out = out + Decimal(1);
   if (!up && out > number) out = out - Decimal(1);

@@ -55,6 +55,7 @@ Value shown(const Diagnostic& diagnostic) {
 Value shown(const Refusal& refusal) {
   Value out = shown(refusal.diagnostic);
   if (!refusal.detail.empty()) out.set("detail", refusal.detail);
+  if (refusal.in_flight) out.set("in_flight", true);
   return out;
 }
 
