@@ -159,6 +159,7 @@ class Exploration {
     const Node node = nodes_[at];
     const std::vector<ToolId> allowed = space_.allowed(node.state);
     for (const ToolId tool : allowed) {
+      if (is_forbidden_in_flight(node, tool)) continue;
       Node next = node;
       // One that needs no receipt is committed when it is proposed, and begins after that.
       const bool is_at_once = rules_.tool(tool).commit == Commit::None;
@@ -194,11 +195,14 @@ class Exploration {
         }
       }
     }
-    if (node.waiting > 0 && space_.may_begin(node.state, claim_->a)) begin_one(node, at, found);
+    if (node.waiting > 0 && space_.may_begin(node.state, claim_->a) && !is_forbidden_under_way(node, claim_->a))
+      begin_one(node, at, found);
     for (ToolId tool = 0; tool < bit_of_.size(); ++tool) {
       if (bit_of_[tool] == kNone || (node.under_way >> bit_of_[tool] & 1) == 0) continue;
       Node next = node;
       next.state = space_.committed(node.state, tool);
+      // Of one that forbids itself there is no other.
+      if (forbids(tool, tool)) next.under_way &= ~(std::uint64_t{1} << bit_of_[tool]);
       commits(next, tool);
       add(next, false, at, {Act::Commit, tool}, found);
     }
@@ -218,7 +222,7 @@ class Exploration {
   void begin_one(const Node& node, std::uint32_t at, const Found& found) {
     const ToolId tool = claim_->a;
     Node next = node;
-    if (claim_->kind == Claim::Kind::MoreThan) --next.waiting;
+    if (claim_->kind == Claim::Kind::MoreThan || forbids(tool, tool)) --next.waiting;
     const bool violates = begins(next, tool);
     if (rules_.tool(tool).commit == Commit::None) {
       // Committed before, or with the rest of its response.
@@ -229,6 +233,22 @@ class Exploration {
       commits(next, tool);
     }
     add(next, violates, at, {Act::Begin, tool}, found);
+  }
+
+  bool forbids(ToolId tool, ToolId other) const {
+    const auto& list = rules_.tool(tool).forbids;
+    return std::ranges::find(list, other) != list.end();
+  }
+
+  // What a call in flight forbids ends when it fails. That it failed needs no node of its own: while it is open it only takes away, so
+  // what could be done after its failure could be done had it never been proposed.
+  bool is_forbidden_under_way(const Node& node, ToolId tool) const {
+    for (ToolId other = 0; other < bit_of_.size(); ++other)
+      if (bit_of_[other] != kNone && (node.under_way >> bit_of_[other] & 1) != 0 && forbids(other, tool)) return true;
+    return false;
+  }
+  bool is_forbidden_in_flight(const Node& node, ToolId tool) const {
+    return is_forbidden_under_way(node, tool) || (node.waiting > 0 && forbids(claim_->a, tool));
   }
 
   // Of a claim that counts, no more than can violate it; else there is one or there are any number.
@@ -351,7 +371,7 @@ class Runner {
         return true;
       }
       case Act::Propose: {
-        const bool counts = claim_ != nullptr && claim_->kind == Claim::Kind::MoreThan;
+        const bool counts = forbids_itself(tool) || (claim_ != nullptr && claim_->kind == Claim::Kind::MoreThan);
         const std::size_t needed = counts ? 1 : std::max<std::size_t>(1, later(events, at, tool, Act::Begin));
         for (std::size_t i = 0; i < needed; ++i)
           if (!propose(tool)) return false;
@@ -366,7 +386,8 @@ class Runner {
         return true;
       }
       case Act::Start: {
-        const std::size_t needed = std::max<std::size_t>(1, later(events, at, tool, Act::Commit));
+        const std::size_t needed =
+            forbids_itself(tool) ? 1 : std::max<std::size_t>(1, later(events, at, tool, Act::Commit));
         for (std::size_t i = 0; i < needed; ++i) {
           const auto call = propose(tool);
           if (!call || !start(*call)) return false;
@@ -387,6 +408,11 @@ class Runner {
       }
     }
     return false;
+  }
+
+  bool forbids_itself(ToolId tool) const {
+    const auto& list = rules_.tool(tool).forbids;
+    return std::ranges::find(list, tool) != list.end();
   }
 
   std::optional<std::uint32_t> propose(ToolId tool) {
