@@ -97,7 +97,8 @@ class StepJudge {
       judge.execution_constraints(call.arguments, apart);
       out.breaks_constraint = has_broken_constraint(apart);
     }
-    if (loops) step_.proposed.push_back(Judge::looped(*tool, out.digest));
+    const bool in_flight = !out.failures.empty() && out.failures.front().in_flight;
+    if (loops && !in_flight) step_.proposed.push_back(Judge::looped(*tool, out.digest));
     if (!out.failures.empty()) {
       out.verdict = Verdict::Block;
       return;
