@@ -826,7 +826,7 @@ class OlderRules : public ::testing::Test {
     ASSERT_TRUE((*transaction)->commit());
   }
 
-  FixedClock clock_;
+  FixedClock clock_{Time{1'800'000'000'000'000'000}};
   std::unique_ptr<store::Store> store_;
 };
 
