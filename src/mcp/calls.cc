@@ -514,7 +514,8 @@ void Conversation::Core::call_callable(Call& call, const Callable& callable) {
   if (call.state != State::Rechecked) return;
   bool may = callable.known && (callable.refused.empty() || is_of_counting(callable.refused));
   for (const auto& [tool, reason] : callable.removed)
-    if (tool == contract::name_in_pack(call.node_name) && !is_of_counting(reason)) may = false;
+    if (tool == contract::name_in_pack(call.node_name) && !is_of_counting(reason) && !callable.in_flight.contains(tool))
+      may = false;
   if (may && !cannot_reach(call.server)) return forward(call, true);
   settle(call, call.last, true);
 }

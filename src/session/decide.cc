@@ -447,27 +447,32 @@ bool may_be_met(const Rules& rules, const State& state, ToolId id) {
   return true;
 }
 
-std::optional<Code> narrowing(const Rules& rules, const State& state, ToolId id) {
+struct Narrowing {
+  Code why;
+  bool in_flight = false;
+};
+
+std::optional<Narrowing> narrowing(const Rules& rules, const State& state, ToolId id) {
   const Plan& plan = *rules.plan;
   const contract::Tool& tool = rules.tool(id);
   for (const std::uint32_t gate : tool.label_gates)
-    if (state.has_label(plan.label_gates[gate].label)) return Code::label_denied;
-  if (std::ranges::binary_search(state.denied, id)) return Code::policy_denied;
-  if (!tool.passes_gate) return Code::risk_gate_blocked;
+    if (state.has_label(plan.label_gates[gate].label)) return Narrowing{Code::label_denied};
+  if (std::ranges::binary_search(state.denied, id)) return Narrowing{Code::policy_denied};
+  if (!tool.passes_gate) return Narrowing{Code::risk_gate_blocked};
   if (!plan.phases.empty()) {
-    if (tool.names_phases && !tool.valid_in.has(state.phase)) return Code::wrong_phase;
-    if (tool.advances_to && !plan.is_legal(state.phase, *tool.advances_to)) return Code::illegal_phase_transition;
+    if (tool.names_phases && !tool.valid_in.has(state.phase)) return Narrowing{Code::wrong_phase};
+    if (tool.advances_to && !plan.is_legal(state.phase, *tool.advances_to)) return Narrowing{Code::illegal_phase_transition};
   }
-  if (forbidden_by(rules, state, id) != kNone || forbidden_in_flight_by(rules, state, id, nullptr) != nullptr)
-    return Code::forbidden_in_state;
+  if (forbidden_by(rules, state, id) != kNone) return Narrowing{Code::forbidden_in_state};
+  if (forbidden_in_flight_by(rules, state, id, nullptr) != nullptr) return Narrowing{Code::forbidden_in_state, true};
   const contract::Limits& limits = plan.limits;
   if (limits.max_tool_calls && limits.narrow && state.tool_calls + state.calls_before >= *limits.max_tool_calls)
-    return Code::session_limit_exceeded;
+    return Narrowing{Code::session_limit_exceeded};
   if (const auto max = limits.max_calls.find(id); max != limits.max_calls.end()) {
     const auto counted = state.calls.find(id);
-    if (counted != state.calls.end() && counted->second >= max->second) return Code::session_limit_exceeded;
+    if (counted != state.calls.end() && counted->second >= max->second) return Narrowing{Code::session_limit_exceeded};
   }
-  if (!may_be_met(rules, state, id)) return Code::precondition_not_met;
+  if (!may_be_met(rules, state, id)) return Narrowing{Code::precondition_not_met};
   return std::nullopt;
 }
 
@@ -476,12 +481,12 @@ std::optional<Code> narrowing(const Rules& rules, const State& state, ToolId id)
 Narrowed narrow(const Rules& rules, const State& state, const std::vector<std::string>& offered) {
   Narrowed out;
   const auto judge = [&](const std::string& name, std::optional<ToolId> id) {
-    std::optional<Code> why;
-    if (state.standing == Standing::Killed) why = Code::session_killed;
-    else if (state.standing == Standing::Closed) why = Code::session_closed;
-    else if (!id) why = Code::no_contract;
-    else why = narrowing(rules, state, *id);
-    if (why) out.removed.push_back({name, *why});
+    std::optional<Narrowing> narrowed;
+    if (state.standing == Standing::Killed) narrowed = Narrowing{Code::session_killed};
+    else if (state.standing == Standing::Closed) narrowed = Narrowing{Code::session_closed};
+    else if (!id) narrowed = Narrowing{Code::no_contract};
+    else narrowed = narrowing(rules, state, *id);
+    if (narrowed) out.removed.push_back({name, narrowed->why, narrowed->in_flight});
     else out.kept.push_back(*id);
   };
   if (offered.empty())

@@ -138,6 +138,7 @@ struct Narrowed {
   struct Removed {
     std::string tool;
     Code why;
+    bool in_flight = false;  // a call that has not ended forbids it, and no longer than that
   };
   std::vector<Removed> removed;
 };

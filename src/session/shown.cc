@@ -163,6 +163,7 @@ Value shown(const Rules& rules, const PreflightVerdict& verdict) {
     Value entry = Value::object();
     entry.set("tool", one.tool);
     entry.set("reason", info(one.why).name);
+    if (one.in_flight) entry.set("in_flight", true);
     removed.push(std::move(entry));
   }
   out.set("removed", std::move(removed));

@@ -83,9 +83,7 @@ bool passes(const Test& test, json::Node value, const Environment& environment) 
       return value.is_string() &&
              re2::RE2::PartialMatch(re2::StringPiece(value.string().data(), value.string().size()), *test.regex);
     case Op::Gte:
-    case Op::Lte:
-      return value.is_number() && json::is_within_digits(value.number_text()) &&
-             is_bounded(test, json::Decimal::from_number(value.number_text()));
+    case Op::Lte: return value.is_number() && is_bounded(test, json::Decimal::from_number(value.number_text()));
     case Op::LengthGte:
     case Op::LengthLte: {
       if (!value.is_string() && !value.is_array()) return false;
@@ -115,9 +113,8 @@ std::optional<bool> passes(const Test& test, const Fact& fact) {
     if (!json::append_canonical(wanted, test.value, json::Numbers::Exact)) return std::nullopt;
     return fact == wanted;
   }
-  const auto number = number_of(fact);
-  if (!number) return std::nullopt;
-  return is_bounded(test, *number);
+  if (!is_number(fact)) return std::nullopt;
+  return is_bounded(test, json::Decimal::from_number(fact));  // of however many digits: nothing is added up
 }
 
 // --- words ----------------------------------------------------------------------------------------------------------------------
