@@ -35,6 +35,7 @@ std::string_view name_of(Traced::What what) {
     case Traced::What::Begun: return "begun";
     case Traced::What::Committed: return "committed";
     case Traced::What::Lost: return "lost";
+    case Traced::What::Failed: return "failed";
   }
   return "";
 }
@@ -86,7 +87,8 @@ enum class Act : std::uint8_t {
   Begin,    // one that waits
   Start,    // proposed and begun, and under way from now on
   Commit,   // one that is under way
-  Lose      // proposed and begun, and nobody knows what became of it
+  Lose,     // proposed and begun, and nobody knows what became of it
+  Fail      // one that is under way
 };
 struct Event {
   Act act;
@@ -205,6 +207,12 @@ class Exploration {
       if (forbids(tool, tool)) next.under_way &= ~(std::uint64_t{1} << bit_of_[tool]);
       commits(next, tool);
       add(next, false, at, {Act::Commit, tool}, found);
+      // Only where it matters what may still be done: what it forbade is possible again.
+      if (keeps_edges_) {
+        next = node;
+        next.under_way &= ~(std::uint64_t{1} << bit_of_[tool]);
+        add(next, false, at, {Act::Fail, tool}, found);
+      }
     }
   }
 
@@ -240,8 +248,8 @@ class Exploration {
     return std::ranges::find(list, other) != list.end();
   }
 
-  // What a call in flight forbids ends when it fails. That it failed needs no node of its own: while it is open it only takes away, so
-  // what could be done after its failure could be done had it never been proposed.
+  // What a call in flight forbids ends when it fails. No claim can be violated by that: while it is open it only takes away, so what can
+  // be done after its failure can be done had it never been proposed.
   bool is_forbidden_under_way(const Node& node, ToolId tool) const {
     for (ToolId other = 0; other < bit_of_.size(); ++other)
       if (bit_of_[other] != kNone && (node.under_way >> bit_of_[other] & 1) != 0 && forbids(other, tool)) return true;
@@ -387,7 +395,9 @@ class Runner {
       }
       case Act::Start: {
         const std::size_t needed =
-            forbids_itself(tool) ? 1 : std::max<std::size_t>(1, later(events, at, tool, Act::Commit));
+            forbids_itself(tool)
+                ? 1
+                : std::max<std::size_t>(1, later(events, at, tool, Act::Commit) + later(events, at, tool, Act::Fail));
         for (std::size_t i = 0; i < needed; ++i) {
           const auto call = propose(tool);
           if (!call || !start(*call)) return false;
@@ -397,6 +407,14 @@ class Runner {
       case Act::Commit: {
         const auto call = rehearsal_.begun(tool);
         return call && settle(*call);
+      }
+      case Act::Fail: {
+        const auto call = rehearsal_.begun(tool);
+        if (!call) return false;
+        const PhaseId before = rehearsal_.state().phase;
+        rehearsal_.fail(*call);
+        trace(*call, Traced::What::Failed, before);
+        return true;
       }
       case Act::Lose: {
         const auto call = propose(tool);
@@ -764,7 +782,7 @@ class Finish {
     for (const contract::LabelGate& gate : plan_.label_gates) labels.insert(gate.label);
     for (const std::string& label : labels) {
       const auto is_open = [&](const Edge& edge) {
-        if (edge.by.act == Act::Commit) return true;  // it has begun
+        if (edge.by.act == Act::Commit || edge.by.act == Act::Fail) return true;  // it has begun
         return std::ranges::none_of(rules_->tool(edge.by.tool).label_gates,
                                     [&](std::uint32_t index) { return plan_.label_gates[index].label == label; });
       };
