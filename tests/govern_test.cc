@@ -159,7 +159,14 @@ TEST_P(Governed, an_approval_is_for_one_call_by_somebody_else_on_what_was_shown)
   EXPECT_EQ(
       text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":5.0,"to":"bob"}}]})"), "/calls/0/approval/id"),
       approval);
-  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"look","arguments":{}}]})"), "/calls/0/reason"), "session_paused");
+  EXPECT_EQ(
+      text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":6,"to":"bob"}}]})"), "/calls/0/reason"),
+      "session_paused");
+  // A read that no rule remembers goes on.
+  EXPECT_EQ(text_at(propose(id, R"({"start":true,"calls":[{"call_id":"l","tool":"look","arguments":{}}]})"),
+                    "/calls/0/started"),
+            "true");
+  settle(id, R"({"call_id":"l","result":"ok","output":{}})");
   EXPECT_EQ(outcome(start(id, R"({"call_id":"w1"})")), "call_not_open");
 
   EXPECT_EQ(outcome(decide(approval, true, std::string(64, '0'))), "APPROVAL_DIGEST");
