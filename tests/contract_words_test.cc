@@ -107,7 +107,8 @@ TEST(ContractWords, EveryRuleOfAToolIsASentence) {
 TEST(ContractWords, WhatAnotherToolForbidsIsSaidOfBoth) {
   const auto plan = plan_of(kDesk);
   const Paragraph approve = words_of(plan->tools[*plan->find_tool("approve")], *plan);
-  EXPECT_TRUE(says(approve, "It is blocked while a call of `submit` is open, and for the rest of the session once that has run."));
+  EXPECT_TRUE(says(
+      approve, "It is blocked while a call of `submit` is open, and for the rest of the session once that has run."));
   EXPECT_TRUE(
       says(approve, "After a successful call, `$.shares` of its arguments is remembered as `approved_shares`."));
   EXPECT_TRUE(says(approve, "The session lets write tools through."));

@@ -159,9 +159,8 @@ TEST_P(Governed, an_approval_is_for_one_call_by_somebody_else_on_what_was_shown)
   EXPECT_EQ(
       text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":5.0,"to":"bob"}}]})"), "/calls/0/approval/id"),
       approval);
-  EXPECT_EQ(
-      text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":6,"to":"bob"}}]})"), "/calls/0/reason"),
-      "session_paused");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":6,"to":"bob"}}]})"), "/calls/0/reason"),
+            "session_paused");
   // A read that no rule remembers goes on.
   EXPECT_EQ(text_at(propose(id, R"({"start":true,"calls":[{"call_id":"l","tool":"look","arguments":{}}]})"),
                     "/calls/0/started"),
@@ -769,9 +768,10 @@ TEST_P(Governed, a_forbid_in_flight_is_in_the_entry_and_is_decided_again) {
 }
 
 TEST_P(Governed, numbers_are_kept_as_they_are_or_not_at_all) {
-  activate(pack_of("{aggregates: [{name: total, metric: sum, tool: add, path: $.n, lte: 1, reason: one}], "
-                   "risk_defaults: {write: allow}}",
-                   "[{tool: add, side_effect: write}]"));
+  activate(
+      pack_of("{aggregates: [{name: total, metric: sum, tool: add, path: $.n, lte: 1, reason: one}], "
+              "risk_defaults: {write: allow}}",
+              "[{tool: add, side_effect: write}]"));
   const std::string id = open(as("alice"));
   // Longer than what is kept inline of other values.
   const std::string nearly = "0." + std::string(5'000, '9'), rest = "0." + std::string(4'999, '0') + "1";
@@ -820,10 +820,11 @@ class OlderRules : public ::testing::Test {
     const auto transaction = store_->begin();
     ASSERT_TRUE(transaction);
     std::optional<store::Row> row;
-    ASSERT_TRUE((*transaction)->find({.table = store::tables::kSessionStates}, store::Lock::None, [&](const store::Row& one) {
-      row = one;
-      return true;
-    }));
+    ASSERT_TRUE(
+        (*transaction)->find({.table = store::tables::kSessionStates}, store::Lock::None, [&](const store::Row& one) {
+          row = one;
+          return true;
+        }));
     ASSERT_TRUE(row);
     auto& text = std::get<std::string>((*row)[4]);
     const auto at = text.find(from);

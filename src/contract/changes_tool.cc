@@ -187,11 +187,15 @@ class ToolComparison {
     const auto before = listed(was_, to_.before), after = listed(is_, to_.after);
     for (const auto& [words, other] : after)
       if (!before.contains(words))
-        add(was.contains(other) ? Effect::Allows : to_.before.find_tool(other) ? Effect::Blocks : Effect::Other,
+        add(was.contains(other)           ? Effect::Allows
+            : to_.before.find_tool(other) ? Effect::Blocks
+                                          : Effect::Other,
             "forbids_after", words + " (new)");
     for (const auto& [words, other] : before)
       if (!after.contains(words))
-        add(is.contains(other) ? Effect::Blocks : to_.after.find_tool(other) ? Effect::Allows : Effect::Other,
+        add(is.contains(other)           ? Effect::Blocks
+            : to_.after.find_tool(other) ? Effect::Allows
+                                         : Effect::Other,
             "forbids_after", "no longer: " + words);
   }
 

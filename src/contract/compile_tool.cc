@@ -229,8 +229,7 @@ class ToolReader {
 
   void read_forbids() {
     for (const json::Node entry : root_["forbids_after"].elements()) {
-      const auto tool =
-          compiler_.need_tool(entry.is_object() ? entry["tool"] : entry, Code::FORBIDS_UNKNOWN_TOOL);
+      const auto tool = compiler_.need_tool(entry.is_object() ? entry["tool"] : entry, Code::FORBIDS_UNKNOWN_TOOL);
       if (!entry.is_object()) {
         if (tool) tool_.forbids.push_back(*tool);
         continue;
@@ -399,10 +398,11 @@ void Compiler::fix_types() {
     fix(one.target_type, one.tool, one.target_per, "target_per");
     const auto kind = [](const std::string& type) { return type == "integer" ? std::string("number") : type; };
     if (!one.type.empty() && !one.target_type.empty() && kind(one.type) != kind(one.target_type))
-      findings.add(Code::PER_TYPE_OPEN, at.entry["per"],
-                   {{"problem", one.per.text + " is a " + one.type + ", and " + one.target_per.text + " of `" +
-                                    plan.tools[one.tool].name + "` is a " + one.target_type + ": they are never the same"},
-                    {"remedy", "name two paths of the same type"}});
+      findings.add(
+          Code::PER_TYPE_OPEN, at.entry["per"],
+          {{"problem", one.per.text + " is a " + one.type + ", and " + one.target_per.text + " of `" +
+                           plan.tools[one.tool].name + "` is a " + one.target_type + ": they are never the same"},
+           {"remedy", "name two paths of the same type"}});
   }
 }
 

@@ -91,7 +91,8 @@ bool is_within_digits(std::string_view text) {
   const auto size = static_cast<std::int64_t>(parts.digits.size());
   if (size > kMax || parts.exponent > kMax) return false;
   // Before the point stands at least a zero.
-  return size == 0 || std::max<std::int64_t>(parts.exponent, 1) + std::max<std::int64_t>(size - parts.exponent, 0) <= kMax;
+  return size == 0 ||
+         std::max<std::int64_t>(parts.exponent, 1) + std::max<std::int64_t>(size - parts.exponent, 0) <= kMax;
 }
 
 namespace {

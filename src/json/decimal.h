@@ -74,8 +74,8 @@ class Decimal {
   void trim();
 
   __extension__ using Wide = __int128;
-  Wide coefficient_ = 0;  // value = coefficient / 10^scale
-  int scale_ = 0;         // 0..18
+  Wide coefficient_ = 0;                      // value = coefficient / 10^scale
+  int scale_ = 0;                             // 0..18
   std::shared_ptr<const NumberParts> large_;  // what does not fit; then the two above say nothing
 };
 

@@ -94,9 +94,9 @@ void redecide_start(json::Node payload, const session::Rules& rules, const sessi
   session::Values values;
   if (payload["values"].is_object()) values = session::Values::of_record(payload["values"]);
   else if (payload["malformed"].is_true()) values = session::Values::of_document(payload["malformed"]);  // no object
-  const session::StartVerdict verdict = session::start(rules, state, id, values, text_in(payload, "arguments_sha256"),
-                                                       payload["lease_stale"].is_true(), nullptr, commons,
-                                                       text_in(payload, "protected_path"));
+  const session::StartVerdict verdict =
+      session::start(rules, state, id, values, text_in(payload, "arguments_sha256"), payload["lease_stale"].is_true(),
+                     nullptr, commons, text_in(payload, "protected_path"));
   std::string now = verdict.is_open ? verdict_of(verdict.failures.empty() ? "allow" : "block", verdict.failures)
                                     : "nothing: no call is pending";
   std::string recorded = recorded_verdict(payload);

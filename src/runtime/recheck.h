@@ -33,8 +33,8 @@ std::optional<Redecided> redecide(std::string_view type, json::Node payload, con
                                   const session::State& state, const session::Commons* commons = nullptr);
 
 struct Rechecked {
-  std::string problem = {};   // the first decision that is not what the rules say; empty: there is none
-  std::int64_t older = 0;     // decisions of a session that was opened with other rules than these: they are not judged
+  std::string problem = {};  // the first decision that is not what the rules say; empty: there is none
+  std::int64_t older = 0;    // decisions of a session that was opened with other rules than these: they are not judged
 };
 // `transaction` has the tables as they were before the entry.
 Result<Rechecked> recheck(const Event& event, store::Transaction& transaction);

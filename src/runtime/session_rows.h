@@ -41,7 +41,7 @@ struct GovernedSession {
   std::uint64_t fence = 0;
   Time opened_at, changed_at;
   std::int64_t rules_version = session::kFirstRulesVersion;  // that it was opened with
-  std::string principal_sha256;  // empty: there is none
+  std::string principal_sha256;                              // empty: there is none
   std::shared_ptr<const session::Rules> rules;
   session::State state;
   std::map<std::string, Time> begun;  // when each call that executes began

@@ -461,7 +461,8 @@ std::optional<Narrowing> narrowing(const Rules& rules, const State& state, ToolI
   if (!tool.passes_gate) return Narrowing{Code::risk_gate_blocked};
   if (!plan.phases.empty()) {
     if (tool.names_phases && !tool.valid_in.has(state.phase)) return Narrowing{Code::wrong_phase};
-    if (tool.advances_to && !plan.is_legal(state.phase, *tool.advances_to)) return Narrowing{Code::illegal_phase_transition};
+    if (tool.advances_to && !plan.is_legal(state.phase, *tool.advances_to))
+      return Narrowing{Code::illegal_phase_transition};
   }
   if (forbidden_by(rules, state, id) != kNone) return Narrowing{Code::forbidden_in_state};
   if (forbidden_in_flight_by(rules, state, id, nullptr) != nullptr) return Narrowing{Code::forbidden_in_state, true};

@@ -53,8 +53,8 @@ struct Begun {
   std::string call_id;
   bool refused = false;
   std::optional<std::vector<Fact>> facts;
-  std::string digest;  // of those
-  bool waits = false;  // refused, because others of its workflow execute: it stays as it is
+  std::string digest;      // of those
+  bool waits = false;      // refused, because others of its workflow execute: it stays as it is
   bool in_flight = false;  // refused for what a call in flight forbids
 };
 Effects take_start(const Rules& rules, State& state, const Begun& begun);

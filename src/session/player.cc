@@ -307,8 +307,9 @@ class Player::Inside {
     }
     if (entry["in_flight"]) {
       const Value* failures = answer.find("failures");
-      const Value* got =
-          failures == nullptr || failures->elements().empty() ? nullptr : failures->elements().front().find("in_flight");
+      const Value* got = failures == nullptr || failures->elements().empty()
+                             ? nullptr
+                             : failures->elements().front().find("in_flight");
       expect("in_flight", entry["in_flight"], got != nullptr && got->boolean() ? "true" : "false");
     }
     if (entry["request_approval"]) {

@@ -48,9 +48,9 @@ struct ToolRules {
   struct Shared {  // a value that names a shared resource of the workflow
     std::uint32_t resource, fact;
   };
-  std::vector<Shared> shared;               // by alias, which is the order of acquiring
-  std::vector<std::uint32_t> forbids_per;   // the fact of each of the tool's forbids of one entity
-  struct Bar {                              // such a forbid of another tool, or of its own, that is about this tool
+  std::vector<Shared> shared;              // by alias, which is the order of acquiring
+  std::vector<std::uint32_t> forbids_per;  // the fact of each of the tool's forbids of one entity
+  struct Bar {                             // such a forbid of another tool, or of its own, that is about this tool
     ToolId by;
     std::uint32_t index, fact;  // among those of the other; the fact of the own call
   };

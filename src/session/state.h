@@ -63,9 +63,9 @@ struct OpenCall {
 
 struct Forbidding {
   ToolId tool = 0, by = 0;
-  std::uint32_t number = 0;      // of the call that did it
-  std::uint32_t index = kNone;   // of one entity: among Tool::forbids_per; kNone: whatever the arguments are
-  Fact entity = {};              // then
+  std::uint32_t number = 0;     // of the call that did it
+  std::uint32_t index = kNone;  // of one entity: among Tool::forbids_per; kNone: whatever the arguments are
+  Fact entity = {};             // then
 };
 
 // What a watch knows of the calls it watches: was what it asks for true of the latest one?

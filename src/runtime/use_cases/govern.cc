@@ -604,10 +604,10 @@ class Govern {
     session::CallVerdict& call = verdict.calls[0];
     call.verdict = session::Verdict::Block;
     call.asked.reset();
-    call.failures.push_back(
-        {report(Code::checkpoint_denied, {},
-                {{"suggestion", denied.note.empty() ? "do not propose it again as it is" : "the note says: " + denied.note}}),
-         {}});
+    call.failures.push_back({report(Code::checkpoint_denied, {},
+                                    {{"suggestion", denied.note.empty() ? "do not propose it again as it is"
+                                                                        : "the note says: " + denied.note}}),
+                             {}});
     const session::Gate gate = held_.session.state.gate;
     verdict.outcome = gate == session::Gate::RejectAll      ? session::Outcome::Reject
                       : gate == session::Gate::StripPartial ? session::Outcome::Error
@@ -964,8 +964,7 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   }
   if (held.lease_stale) payload.set("lease_stale", true);
   if (!protected_path.empty()) payload.set("protected_path", protected_path);
-  const session::Effects effects =
-      session::take_start(*held.session.rules, state, session::begun_of(call_id, verdict));
+  const session::Effects effects = session::take_start(*held.session.rules, state, session::begun_of(call_id, verdict));
   if (effects.killed) payload.set("killed", true);
   if (auto done = append_session(act, session_id, kCallStarted, std::move(payload)); !done) return done;
   if (effects.killed)
