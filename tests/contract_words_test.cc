@@ -82,7 +82,7 @@ TEST(ContractWords, EveryRuleOfAToolIsASentence) {
            "while in "
            "its latest output `$.approved` equals true.",
            "It may be called only after 2 steps.",
-           "Once it has run, `approve` is blocked for the rest of the session.",
+           "While a call of it is open, and for the rest of the session once it has run, `approve` is blocked.",
            "It may be called only once in a session.",
            "`$.shares` must be at least 1 and be within 5 % of the remembered `approved_shares`.",
            "`$[\"order type\"]` must be one of \"buy\" or \"sell\".",
@@ -107,7 +107,8 @@ TEST(ContractWords, EveryRuleOfAToolIsASentence) {
 TEST(ContractWords, WhatAnotherToolForbidsIsSaidOfBoth) {
   const auto plan = plan_of(kDesk);
   const Paragraph approve = words_of(plan->tools[*plan->find_tool("approve")], *plan);
-  EXPECT_TRUE(says(approve, "It is blocked for the rest of the session once `submit` has run."));
+  EXPECT_TRUE(says(
+      approve, "It is blocked while a call of `submit` is open, and for the rest of the session once that has run."));
   EXPECT_TRUE(
       says(approve, "After a successful call, `$.shares` of its arguments is remembered as `approved_shares`."));
   EXPECT_TRUE(says(approve, "The session lets write tools through."));

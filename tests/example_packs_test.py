@@ -11,7 +11,7 @@
   and each is decided as it says (`baton contract test`).
 - Scenario files: `cases` are as expected. The short packs of `run` and `events` compile; they run, where this version can, and a
   `run` also with the whole pack in the place of the short one, so that the two cannot drift apart.
-- What is to hold of every session does: each pack is proved to finish, and one thing more never to happen (`baton contract prove`).
+- What the READMEs of the examples say is proved of every session is proved (`baton contract prove`), also of examples/workflows.
 - Together the packs use every field, and every word of every enumeration, that `baton contract schema` has.
 
 Prints one line a finding and exits 1 when there is any; 2 when it could not run.
@@ -20,6 +20,7 @@ Prints one line a finding and exits 1 when there is any; 2 when it could not run
 import copy
 import json
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -378,35 +379,39 @@ def check_fields(baton, examples):
     return len(fields)
 
 
-# What must hold of every session of a pack. The coding agent's host runs one call after the other: a merge or a `give_up` that is under
-# way while work goes on leaves nothing that leads on from `committed`, and `prove` says so.
-PROOFS = [
-    ["coding-agent", "--one-at-a-time", "--always-finish"],
-    ["coding-agent", "--never", "merge_pr without get_review", "--never", "force_push"],
-    ["mcp-files", "--always-finish", "--never", "move_file without write_file", "--never", "write_file after move_file"],
-    ["refunds", "--always-finish", "--never", "issue_refund without check_eligibility"],
-    ["refunds", "--one-at-a-time", "--never", "issue_refund twice"],
-    ["trading-desk", "--role", "analyst", "--always-finish", "--never", "file_recommendation without get_market_data"],
-    ["trading-desk", "--role", "settlement", "--always-finish", "--never", "settle_trade without get_trade"],
-    ["trading-desk", "--role", "trader", "--always-finish", "--never", "submit_live_order without approve_risk_check",
-     "--never", "submit_live_order after end_of_day"],
-]
+# A row of a README's section on what is proved: a claim, and the options of `prove` that show it.
+PROOF = re.compile(r"^\| (?P<claim>.+) \| `(?P<options>--.+)` \|$")
 
 
-def check_proofs(baton, examples):
-    proved = set()
-    for name, *options in PROOFS:
-        result = run(baton, "prove", str(EXAMPLES / name), *options)
+def proofs_of(readme):
+    """(claim, options) of each row under "What is proved"."""
+    _, found, section = readme.read_text(encoding="utf-8").partition("\n## What is proved\n")
+    if not found:
+        fail(name_of(readme), "does not say what is proved")
+    rows = [PROOF.match(line) for line in section.partition("\n## ")[0].splitlines() if "`--" in line]
+    if not all(rows):
+        fail(name_of(readme), "has a row under `What is proved` that is no claim with options")
+    return [(row["claim"], shlex.split(row["options"])) for row in rows if row]
+
+
+def check_proofs(baton):
+    """What the READMEs of the examples claim to be proved is proved, for every role."""
+    readmes = sorted(EXAMPLES.glob("*/README.md")) + sorted((EXAMPLES.parent / "workflows").glob("*/README.md"))
+    for readme in readmes:
+        folder, proved = readme.parent, set()
+        for claim, options in proofs_of(readme):
+            result = run(baton, "prove", folder, *options)
+            if result.returncode != 0:
+                fail(name_of(readme), f"claims `{claim}`, which is not proved:\n{result.stdout}{result.stderr}")
+            proved.add(options[options.index("--role") + 1] if "--role" in options else "")
+        workflow = folder / "workflow.yaml"
+        for role in [one["name"] for one in read_yaml(workflow)["roles"]] if workflow.is_file() else [""]:
+            if role not in proved:
+                fail(name_of(readme), f"proves nothing of {role or 'the pack'}")
+    for pack in sorted((EXAMPLES.parent / "tour" / "packs").iterdir()):
+        result = run(baton, "prove", pack, "--always-finish")
         if result.returncode != 0:
-            fail(f"examples/contracts/{name}", f"{' '.join(options)} is not proved:\n{result.stdout}{result.stderr}")
-        role = options[options.index("--role") + 1] if "--role" in options else ""
-        proved.update((name, role, what) for what in ("--always-finish", "--never") if what in options)
-    for example in examples:
-        roles = [role["name"] for role in example.workflow["roles"]] if example.workflow else [""]
-        for role in roles:
-            for what in ("--always-finish", "--never"):
-                if (example.folder.name, role, what) not in proved:
-                    fail(name_of(example.folder), f"nothing is proved with {what} of {role or 'it'}")
+            fail(name_of(pack), f"a session may not come to an end:\n{result.stdout}{result.stderr}")
 
 
 def main():
@@ -422,7 +427,7 @@ def main():
         for pack in example.packs:
             check_hash(baton, pack)
             check_tools(pack)
-    check_proofs(baton, examples)
+    check_proofs(baton)
     fields = check_fields(baton, examples)
     for finding in findings:
         print(finding)

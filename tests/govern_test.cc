@@ -10,7 +10,9 @@
 
 #include "dialects/agent_contract/contract.h"
 #include "node_door.h"
+#include "runtime/load_export.h"
 #include "runtime/replay.h"
+#include "store/tables.h"
 
 namespace baton::runtime {
 namespace {
@@ -157,7 +159,13 @@ TEST_P(Governed, an_approval_is_for_one_call_by_somebody_else_on_what_was_shown)
   EXPECT_EQ(
       text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":5.0,"to":"bob"}}]})"), "/calls/0/approval/id"),
       approval);
-  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"look","arguments":{}}]})"), "/calls/0/reason"), "session_paused");
+  EXPECT_EQ(text_at(propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":6,"to":"bob"}}]})"), "/calls/0/reason"),
+            "session_paused");
+  // A read that no rule remembers goes on.
+  EXPECT_EQ(text_at(propose(id, R"({"start":true,"calls":[{"call_id":"l","tool":"look","arguments":{}}]})"),
+                    "/calls/0/started"),
+            "true");
+  settle(id, R"({"call_id":"l","result":"ok","output":{}})");
   EXPECT_EQ(outcome(start(id, R"({"call_id":"w1"})")), "call_not_open");
 
   EXPECT_EQ(outcome(decide(approval, true, std::string(64, '0'))), "APPROVAL_DIGEST");
@@ -721,6 +729,134 @@ TEST_P(Governed, a_forged_decision_is_found) {
   ASSERT_TRUE(rebuilt);
   ASSERT_TRUE(rebuilt->difference);
   EXPECT_NE(rebuilt->difference->message.find("risk_gate_blocked"), std::string::npos) << rebuilt->difference->message;
+}
+
+TEST_P(Governed, a_forbid_in_flight_is_in_the_entry_and_is_decided_again) {
+  activate(pack_of("{risk_defaults: {write: allow}}", "[{tool: pay, side_effect: write, forbids_after: [pay]}]"));
+  const std::string id = open(as("alice"));
+  propose(id, R"({"calls":[{"call_id":"a","tool":"pay","arguments":{"n":1}}]})");
+  const auto second = propose(id, R"({"calls":[{"call_id":"b","tool":"pay","arguments":{"n":2}}]})");
+  EXPECT_EQ(text_at(second, "/calls/0/reason"), "forbidden_in_state");
+  EXPECT_EQ(text_at(second, "/calls/0/failures/0/in_flight"), "true");
+  EXPECT_EQ(text_at(second, "/calls/0/way_out/options/0/wait_for"), "call");
+  std::string opened, refused;
+  fixture_.for_entries([&](const store::EntryRow& row) {
+    if (row.type == "session.opened") opened = row.payload;
+    if (row.type == "session.step") refused = row.payload;
+  });
+  EXPECT_NE(opened.find("\"rules_version\":2"), std::string::npos) << opened;
+  EXPECT_NE(refused.find("\"in_flight\":true"), std::string::npos) << refused;
+  fixture_.expect_whole();
+  // The same verdict, as one that would be held against the agent: it is another decision.
+  const auto forged = fixture_.ledger_->writer().run([&](Unit& unit) {
+    Happening happening{"session/" + id, "session.step", {"alice", ledger::ActorKind::Agent}};
+    const auto payload = json::parse_owned(
+        R"({"session_id":")" + id +
+        R"(","at":"2027-01-15T08:00:00Z","outcome":"reject","calls":[{"call_id":"f","tool":"pay","arguments":{"n":3},)"
+        R"("values":{},"verdict":"block","failures":[{"code":"forbidden_in_state","detail":"pay"}]}]})");
+    happening.payload = json::Value::copy(payload->root());
+    happening.exempt = {"/session_id"};
+    return unit.append(happening);
+  });
+  ASSERT_TRUE(forged) << forged.error().text();
+  const auto scratch = store::make_memory_store(fixture_.clock_);
+  const auto rebuilt = rebuild_and_compare(fixture_.store(), *scratch);
+  ASSERT_TRUE(rebuilt);
+  EXPECT_EQ(rebuilt->older_rules, 0u);
+  ASSERT_TRUE(rebuilt->difference);
+  EXPECT_NE(rebuilt->difference->message.find("in flight"), std::string::npos) << rebuilt->difference->message;
+}
+
+TEST_P(Governed, numbers_are_kept_as_they_are_or_not_at_all) {
+  activate(
+      pack_of("{aggregates: [{name: total, metric: sum, tool: add, path: $.n, lte: 1, reason: one}], "
+              "risk_defaults: {write: allow}}",
+              "[{tool: add, side_effect: write}]"));
+  const std::string id = open(as("alice"));
+  // Longer than what is kept inline of other values.
+  const std::string nearly = "0." + std::string(5'000, '9'), rest = "0." + std::string(4'999, '0') + "1";
+  const auto calls = [](const std::string& call, const std::string& number) {
+    return R"({"start":true,"calls":[{"call_id":")" + call + R"(","tool":"add","arguments":{"n":)" + number + "}}]}";
+  };
+  EXPECT_EQ(text_at(propose(id, calls("a", nearly)), "/calls/0/verdict"), "allow");
+  settle(id, R"({"call_id":"a","result":"ok","output":{}})");
+  EXPECT_EQ(text_at(propose(id, calls("b", rest + "1")), "/calls/0/reason"), "aggregate_violated");
+  EXPECT_EQ(text_at(propose(id, calls("c", rest)), "/calls/0/verdict"), "allow");
+  settle(id, R"({"call_id":"c","result":"ok","output":{}})");
+  EXPECT_EQ(text_at(propose(id, calls("d", "1e-9999")), "/calls/0/reason"), "aggregate_violated");
+  EXPECT_EQ(text_at(propose(id, calls("e", "1e10000")), "/calls/0/reason"), "arguments_malformed");
+  EXPECT_EQ(text_at(propose(id, calls("f", "1e99999999999")), "/calls/0/reason"), "arguments_malformed");
+  propose(id, R"({"calls":[{"call_id":"g","tool":"add","arguments":{"n":0}}]})");
+  EXPECT_EQ(text_at(start(id, R"({"call_id":"g","arguments":{"n":1e99999999999}})"), "/reason"), "arguments_malformed");
+  propose(id, R"({"calls":[{"call_id":"h","tool":"add","arguments":{"n":0}}]})");
+  EXPECT_EQ(text_at(start(id, R"({"call_id":"h","arguments":[]})"), "/reason"), "arguments_malformed");
+  fixture_.expect_whole();
+}
+
+// A ledger that a build before version 2 of the rules wrote (vectors: ledgers/): two payments under way at once, of a tool that forbids
+// itself; a read that had to wait; and a sum that was rounded to binary.
+class OlderRules : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    store_ = store::make_memory_store(clock_);
+    std::ifstream in(std::string(BATON_TESTS_DIR) + "/ledgers/rules_version_1.jsonl");
+    std::ostringstream text;
+    text << in.rdbuf();
+    ExportLoader loader(*store_);
+    loader.take(text.str());
+    const auto done = loader.finish();
+    ASSERT_TRUE(done) << done.error().text();
+  }
+
+  RebuildReport rebuild() {
+    const auto scratch = store::make_memory_store(clock_);
+    const auto rebuilt = rebuild_and_compare(*store_, *scratch);
+    EXPECT_TRUE(rebuilt) << rebuilt.error().text();
+    return *rebuilt;
+  }
+
+  // The row of its session with another text in its state.
+  void change_row(const std::string& from, const std::string& to) {
+    const auto transaction = store_->begin();
+    ASSERT_TRUE(transaction);
+    std::optional<store::Row> row;
+    ASSERT_TRUE(
+        (*transaction)->find({.table = store::tables::kSessionStates}, store::Lock::None, [&](const store::Row& one) {
+          row = one;
+          return true;
+        }));
+    ASSERT_TRUE(row);
+    auto& text = std::get<std::string>((*row)[4]);
+    const auto at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " is not in " << text;
+    text.replace(at, from.size(), to);
+    ASSERT_TRUE((*transaction)->update(store::tables::kSessionStates, *row));
+    ASSERT_TRUE((*transaction)->commit());
+  }
+
+  FixedClock clock_{Time{1'800'000'000'000'000'000}};
+  std::unique_ptr<store::Store> store_;
+};
+
+TEST_F(OlderRules, are_counted_and_break_nothing) {
+  const auto report = verify(*store_, {});
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_FALSE(report->broken) << report->broken->diagnostic.message;
+  const RebuildReport rebuilt = rebuild();
+  EXPECT_FALSE(rebuilt.difference) << rebuilt.difference->message;
+  // Eight calls proposed, three begun, three settled.
+  EXPECT_EQ(rebuilt.older_rules, 14u);
+}
+
+TEST_F(OlderRules, left_rounded_sums_in_rows_and_nothing_else) {
+  // As the build before wrote it.
+  change_row("\"sum\":2.1234567890123456789011345", "\"sum\":2.1234567890123457");
+  EXPECT_FALSE(rebuild().difference);
+  change_row("\"sum\":2.1234567890123457", "\"sum\":2.1234");
+  EXPECT_TRUE(rebuild().difference);
+  change_row("\"sum\":2.1234", "\"sum\":2.1234567890123457");
+  change_row("\"count\":3", "\"count\":4");
+  EXPECT_TRUE(rebuild().difference);
 }
 
 TEST_P(Governed, a_replay_tells_what_another_pack_would_have_said) {

@@ -227,10 +227,96 @@ TEST(decimal, is_exact_where_doubles_are_not) {
   EXPECT_EQ((d("5") - d("7.25")).text(), "-2.25");
   EXPECT_EQ(d("1e3"), Decimal(1000));
   EXPECT_EQ(d("-0"), Decimal(0));
-  EXPECT_FALSE(d("1e300").exact());
-  EXPECT_FALSE(d("0.0000000000000000001").exact());
   EXPECT_GT(d("1e300"), d("1e299"));
-  EXPECT_FALSE((d("99999999999999999999999999999999999") * d("99999999")).exact());
+}
+
+TEST(decimal, is_exact_at_any_length) {
+  const auto d = [](std::string_view text) { return Decimal::from_number(text); };
+  // Where one integer of the machine is enough, where it just is not, and far beyond.
+  EXPECT_EQ((d("1e300") + Decimal(1) - d("1e300")), Decimal(1));
+  EXPECT_EQ((d("99999999999999999999999999999999999") * d("99999999")).text(),
+            "9999999899999999999999999999999999900000001");
+  EXPECT_EQ((d("9999999999999999999999999999999999999") + Decimal(1)).text(), "10000000000000000000000000000000000000");
+  EXPECT_EQ((d("0.999999999999999999") + d("0.000000000000000001")), Decimal(1));
+  EXPECT_EQ((d("0.9999999999999999999") + d("0.0000000000000000001")).text(), "1");
+  EXPECT_EQ((d("1") - d("0.0000000000000000000000000000000000000001")).text(),
+            "0.9999999999999999999999999999999999999999");
+  EXPECT_EQ((d("-1e20") * d("1e-40")).text(), "-0.00000000000000000001");
+  EXPECT_LT(d("0.1"), d("0.1000000000000000055511151231257827021181583404541015625"));
+  EXPECT_LT(d("-0.1000000000000000055511151231257827021181583404541015625"), d("-0.1"));
+  EXPECT_EQ(d("1.5e40"), d("15e39"));
+  EXPECT_LT(d("-1e40"), d("1e-40"));
+  EXPECT_LT(Decimal(), d("1e-9999"));
+  EXPECT_EQ(d("1e40") - d("1e40"), Decimal());
+  EXPECT_EQ((d("1e40") - d("1e40")).text(), "0");
+  EXPECT_EQ(-(-d("1e40")), d("1e40"));
+  // A product against one that was worked out by hand: (10^20 + 1)^2.
+  const Decimal square = d("100000000000000000001") * d("100000000000000000001");
+  EXPECT_EQ(square.text(), "10000000000000000000200000000000000000001");
+}
+
+TEST(decimal, arithmetic_keeps_its_laws) {
+  const std::vector<std::string> texts = {"0",
+                                          "1",
+                                          "-1",
+                                          "0.1",
+                                          "-2.5",
+                                          "9999999999999999999999999999999999999",
+                                          "99999999999999999999999999999999999999",
+                                          "0.000000000000000001",
+                                          "0.0000000000000000001",
+                                          "-123456789012345678901234567890.123456789012345678901234567890",
+                                          "1e50",
+                                          "-1e-50",
+                                          "3.3333333333333333333333333333333333333333333333333333"};
+  for (const std::string& first : texts)
+    for (const std::string& second : texts) {
+      const Decimal a = Decimal::from_number(first), b = Decimal::from_number(second), c(7);
+      EXPECT_EQ(a + b, b + a) << first << " " << second;
+      EXPECT_EQ(a + b - b, a) << first << " " << second;
+      EXPECT_EQ(a * b, b * a) << first << " " << second;
+      EXPECT_EQ((a + b) * c, a * c + b * c) << first << " " << second;
+      EXPECT_EQ(a <=> b, (a - b) <=> Decimal()) << first << " " << second;
+      EXPECT_EQ(a == b, first == second);
+      EXPECT_EQ(Decimal::from_number(a.text()), a) << first;
+      EXPECT_EQ(Decimal::from_number((a * b).text()), a * b) << first << " " << second;
+    }
+}
+
+// What nobody can write out costs nothing, and stays beyond what can be.
+TEST(decimal, numbers_beyond_the_limit) {
+  EXPECT_TRUE(is_within_digits("1e9999"));
+  EXPECT_FALSE(is_within_digits("1e10000"));
+  EXPECT_TRUE(is_within_digits("1e-9999"));
+  EXPECT_FALSE(is_within_digits("1e-10000"));
+  EXPECT_TRUE(is_within_digits("0e999999999999"));
+  EXPECT_TRUE(is_within_digits("10000000000e-5"));
+  EXPECT_TRUE(is_within_digits("1" + std::string(9'999, '0')));
+  EXPECT_FALSE(is_within_digits("1" + std::string(10'000, '0')));
+  EXPECT_TRUE(is_within_digits("0." + std::string(9'999, '1')));
+  EXPECT_FALSE(is_within_digits("0." + std::string(10'000, '1')));
+  EXPECT_TRUE(is_within_digits("0.1" + std::string(20'000, '0')));  // zeros at the end say nothing
+  EXPECT_TRUE(is_within_digits("12." + std::string(9'998, '1')));
+  EXPECT_FALSE(is_within_digits("12." + std::string(9'999, '1')));
+  EXPECT_FALSE(are_within_digits(parse(R"({"a":[1,{"b":1e10000}]})")->root()));
+  EXPECT_TRUE(are_within_digits(parse(R"({"a":[1,{"b":1e100,"1e10000":"1e10000"}]})")->root()));
+  const Decimal huge = Decimal::from_number("1e999999999999"), tiny = Decimal::from_number("1e-999999999999");
+  EXPECT_GT(huge, Decimal::from_number("9e9999"));
+  EXPECT_LT(-huge, Decimal::from_number("-9e9999"));
+  EXPECT_GT(tiny, Decimal());
+  EXPECT_LT(tiny, Decimal::from_number("1e-9999"));
+  EXPECT_GT(huge + tiny, huge);
+}
+
+TEST(decimal, rounded_up) {
+  const auto up = [](std::string_view text) { return Decimal::from_number(text).rounded_up(1'000); };
+  EXPECT_EQ(up("0"), 0);
+  EXPECT_EQ(up("-3.5"), 0);
+  EXPECT_EQ(up("0.0000000000000000000000000001"), 1);
+  EXPECT_EQ(up("3"), 3);
+  EXPECT_EQ(up("3.0001"), 4);
+  EXPECT_EQ(up("999.5"), 1'000);
+  EXPECT_EQ(up("1e300"), 1'000);
 }
 
 TEST(decimal, whole_numbers) {

@@ -143,12 +143,15 @@ TEST(ProveNever, WhatIsNotSoIsShown) {
   }
 }
 
-// `publish` forbids itself when it is committed: while two are under way, neither is.
 TEST(ProveNever, CallsThatOverlapAreThoughtOf) {
   const auto rules = rules_of(desk());
-  const Proof overlapping = never(rules, "publish twice");
+  // Without an edit `review` happens once, for it leads away from where it is valid; but two may be under way at once.
+  const auto without = rules_of(edited(desk(), {{"edit.yaml", "transitions:", "gate: block\ntransitions:"}}));
+  const Proof overlapping = never(without, "review twice");
   EXPECT_EQ(overlapping.answer, Answer::Refuted);
-  EXPECT_EQ(std::ranges::count(overlapping.trace, "publish", &Traced::tool), 4) << told(overlapping.trace);
+  EXPECT_EQ(std::ranges::count(overlapping.trace, "review", &Traced::tool), 4) << told(overlapping.trace);
+  // `publish` forbids itself, also while it is open.
+  EXPECT_EQ(never(rules, "publish twice").answer, Answer::Proved) << never(rules, "publish twice").why;
   EXPECT_EQ(never(rules, "publish twice", true).answer, Answer::Proved);
   // An edit that was allowed in `reviewed` begins after the publication: nothing forbids it.
   EXPECT_EQ(never(rules, "edit after publish").answer, Answer::Refuted);
@@ -171,6 +174,32 @@ TEST(ProveNever, ACallThatIsLostMayHaveHappened) {
       rules_of(edited(desk(), {{"edit.yaml", "transitions:", "gate: block\ntransitions:"},
                                {"review.yaml", "transitions:", "forbids_after: [review]\ntransitions:"}}));
   EXPECT_EQ(never(once, "review twice", true).answer, Answer::Proved);
+}
+
+// What an open call forbids is forbidden while it is open; what it does not forbid goes on.
+TEST(ProveNever, ForbidsInFlightAreReliedOn) {
+  const auto rules = rules_of({{"pay.yaml", contract_text("pay", "write", "forbids_after: [pay, refund]\n")},
+                               {"refund.yaml", contract_text("refund", "write")},
+                               {"look.yaml", contract_text("look", "read")},
+                               {"session.yaml", "schema_version: \"1.0\"\nagent: a\nrisk_defaults: {write: allow}\n"}});
+  EXPECT_EQ(never(rules, "pay twice").answer, Answer::Proved);
+  EXPECT_EQ(never(rules, "look after pay").answer, Answer::Refuted);
+  EXPECT_EQ(never(rules, "refund after pay").answer, Answer::Proved);
+  // A refund that was proposed before may begin before the payment, and any number of them.
+  EXPECT_EQ(never(rules, "refund twice").answer, Answer::Refuted);
+  EXPECT_EQ(never(rules, "pay after refund").answer, Answer::Refuted);
+}
+
+// A forbid of one entity says nothing of another: it proves nothing.
+TEST(ProveNever, ForbidsOfOneEntityProveNothing) {
+  const auto rules =
+      rules_of({{"pay.yaml", contract_text("pay", "write",
+                                           "forbids_after: [{tool: pay, per: $.id}]\n"
+                                           "argument_value_invariants: [{path: $.id, type: integer}]\n")},
+                {"session.yaml", "schema_version: \"1.0\"\nagent: a\nrisk_defaults: {write: allow}\n"}});
+  EXPECT_NE(never(rules, "pay twice").answer, Answer::Proved);
+  EXPECT_NE(never(rules, "pay twice", true).answer, Answer::Proved);
+  EXPECT_EQ(never(rules, "pay").answer, Answer::Refuted);
 }
 
 TEST(ProveNever, LimitsOfCallsCountWhereTheClaimCounts) {
@@ -268,8 +297,8 @@ TEST(ProveFinish, ATrapIsShown) {
   EXPECT_EQ(told(finish(desk()).trace), "review publish:proposed publish:begun edit publish:committed");
 }
 
-// `give_up` forbids what would lead on and is valid in `draft`; by the time it is committed the session is elsewhere, and it cannot lead
-// to the end from there.
+// `give_up` forbids what would lead on and is valid in `draft`. A review that was proposed before it moves the session on; by the time
+// `give_up` is committed it cannot lead to the end from there.
 TEST(ProveFinish, ATrapOfCallsThatOverlap) {
   Files files = desk();
   files["session.yaml"] =
@@ -285,7 +314,8 @@ TEST(ProveFinish, ATrapOfCallsThatOverlap) {
   EXPECT_EQ(finish(files, true).answer, Answer::Proved);
   const FinishProof proof = finish(files);
   EXPECT_EQ(proof.answer, Answer::Refuted) << proof.why;
-  EXPECT_EQ(told(proof.trace), "give_up:proposed give_up:begun review give_up:committed");
+  EXPECT_EQ(told(proof.trace),
+            "review:proposed review:begun give_up:proposed give_up:begun review:committed give_up:committed");
 }
 
 TEST(ProveFinish, WhatMayBeUsedUpAndWhatClosesIsTold) {

@@ -182,13 +182,17 @@ constexpr std::size_t kSessionActorsMax = 4096;
 
 constexpr std::size_t kCallArgumentsBytesMax = 1u << 20;  // a whole file that is written is far below
 constexpr std::size_t kCallArgumentsDepthMax = 64;        // as of contracts
-constexpr std::size_t kCallOutputBytesMax = 4u << 20;     // of a receipt: rules look at few values of it
-constexpr std::size_t kStepCallsMax = 64;                 // calls of one response
-constexpr std::size_t kCallIdBytesMax = 128;              // clients' own ids of calls
-constexpr std::size_t kOpenCallsMax = 256;                // of a session: beyond it settle some first
-constexpr std::size_t kApprovalsPerSessionMax = 3;        // stated: waiting ones
-constexpr std::size_t kApprovalsPerWorkspaceMax = 20;     // stated
-constexpr std::size_t kArtifactsMax = 64;                 // of one handoff of a workflow
+// Stated: of a number in a call's arguments, when it is written out. A few characters (1e999999999) can name a number that
+// nobody can add up.
+constexpr std::size_t kNumberDigitsMax = 10'000;
+constexpr std::size_t kCallOutputBytesMax = 4u << 20;              // of a receipt: rules look at few values of it
+constexpr std::size_t kStepCallsMax = 64;                          // calls of one response
+constexpr std::size_t kCallIdBytesMax = 128;                       // clients' own ids of calls
+constexpr std::size_t kOpenCallsMax = 256;                         // of a session: beyond it settle some first
+constexpr std::int64_t kApprovalSecondsMax = 10 * 366 * 86'400LL;  // a contract that says longer waits this long
+constexpr std::size_t kApprovalsPerSessionMax = 3;                 // stated: waiting ones
+constexpr std::size_t kApprovalsPerWorkspaceMax = 20;              // stated
+constexpr std::size_t kArtifactsMax = 64;                          // of one handoff of a workflow
 constexpr std::size_t kArtifactNameBytesMax = 128;
 constexpr std::size_t kArtifactBytesMax = 1u << 20;
 constexpr std::size_t kWorkflowDepthMax = 10'000;      // sessions above one another: no walk up is longer

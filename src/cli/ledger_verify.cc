@@ -121,7 +121,10 @@ void print_json(World& world, const Verdict& verdict) {
   json::Value warnings = json::Value::array();
   for (const Diagnostic& warning : report.warnings) warnings.push(diagnostic_json(warning));
   out.set("warnings", std::move(warnings));
-  if (verdict.rebuilt) out.set("rebuilt_rows", verdict.rebuilt->rows);
+  if (verdict.rebuilt) {
+    out.set("rebuilt_rows", verdict.rebuilt->rows);
+    out.set("older_rules", verdict.rebuilt->older_rules);
+  }
   world.print(json::write(out) + "\n");
 }
 
@@ -142,6 +145,9 @@ void print_human(World& world, const Verdict& verdict, std::int64_t nanoseconds)
            (report.entries == 0 ? "" : ", root " + ledger::base64(report.checkpoint.root)) + "\n";
   if (verdict.rebuilt && !verdict.rebuilt->difference)
     out += "the tables agree: " + with_commas(verdict.rebuilt->rows) + " rows made again from the entries\n";
+  if (verdict.rebuilt && verdict.rebuilt->older_rules != 0)
+    out += "older_rules: " + with_commas(verdict.rebuilt->older_rules) +
+           " decisions of sessions that were opened with older rules were not judged again\n";
   if (nanoseconds > kNanosecondsPerSecond / 10)
     out += "took " + std::to_string(nanoseconds / 1'000'000) + " ms, " +
            with_commas(static_cast<std::uint64_t>(static_cast<double>(report.entries) * 1e9 /

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The comparison of plans: a tool that both have.
 #include <algorithm>
+#include <map>
 
 #include "contract/comparing.h"
 #include "contract/words.h"
@@ -161,16 +162,41 @@ class ToolComparison {
     std::set<string> was, is;
     for (const ToolId tool : was_.forbids) was.insert(to_.before.tools[tool].name);
     for (const ToolId tool : is_.forbids) is.insert(to_.after.tools[tool].name);
+    forbids_per(was, is);
     for (const string& other : is)
       if (!was.contains(other))
         add(to_.before.find_tool(other) ? Effect::Blocks : Effect::Other, "forbids_after",
             other == name_ ? "it may run only once in a session (new)"
-                           : "once it has run, " + quoted(other) + " is blocked for the rest of the session (new)");
+                           : "while a call of it is open and once it has run, " + quoted(other) +
+                                 " is blocked for the rest of the session (new)");
     for (const string& other : was)
       if (!is.contains(other))
         add(to_.after.find_tool(other) ? Effect::Allows : Effect::Other, "forbids_after",
             other == name_ ? "it may run more than once in a session"
                            : "once it has run, " + quoted(other) + " is no longer blocked");
+  }
+
+  // What is forbidden of one entity; `was` and `is` have what is forbidden of all.
+  void forbids_per(const std::set<string>& was, const std::set<string>& is) {
+    const auto listed = [](const Tool& tool, const Plan& plan) {
+      std::map<string, string> out;  // by how it is said
+      for (const EntityForbid& one : tool.forbids_per)
+        out.emplace(entity_forbid_in_words(one, plan), plan.tools[one.tool].name);
+      return out;
+    };
+    const auto before = listed(was_, to_.before), after = listed(is_, to_.after);
+    for (const auto& [words, other] : after)
+      if (!before.contains(words))
+        add(was.contains(other)           ? Effect::Allows
+            : to_.before.find_tool(other) ? Effect::Blocks
+                                          : Effect::Other,
+            "forbids_after", words + " (new)");
+    for (const auto& [words, other] : before)
+      if (!after.contains(words))
+        add(is.contains(other)           ? Effect::Blocks
+            : to_.after.find_tool(other) ? Effect::Allows
+                                         : Effect::Other,
+            "forbids_after", "no longer: " + words);
   }
 
   void arguments() {

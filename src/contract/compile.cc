@@ -234,6 +234,10 @@ void Compiler::list_checks() {
   std::vector<bool> is_forbidden(plan.tools.size());
   for (const Tool& tool : plan.tools)
     for (const ToolId other : tool.forbids) is_forbidden[other] = true;
+  for (Tool& tool : plan.tools) {
+    if (!tool.forbids_per.empty()) is_forbidden[static_cast<std::size_t>(&tool - plan.tools.data())] = true;
+    for (const EntityForbid& one : tool.forbids_per) is_forbidden[one.tool] = true;
+  }
 
   for (ToolId id = 0; id < plan.tools.size(); ++id) {
     Tool& tool = plan.tools[id];
@@ -278,6 +282,7 @@ Compiled compile(const PackSource& source, const CompileOptions& options) {
     compiler.read_tool(id);
     compiler.derive_invariants(id);
   }
+  compiler.fix_types();
   compiler.read_rules_over_tools();
   compiler.check_evidence();
   compiler.check_beginning();

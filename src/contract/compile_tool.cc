@@ -36,7 +36,8 @@ class ToolReader {
       : compiler_(compiler),
         findings_(compiler.findings),
         tool_(compiler.plan.tools[id]),
-        root_(compiler.contracts[id].root()) {
+        root_(compiler.contracts[id].root()),
+        id_(id) {
     findings_.in(compiler.contracts[id].file);
   }
 
@@ -227,8 +228,18 @@ class ToolReader {
   }
 
   void read_forbids() {
-    for (const json::Node name : root_["forbids_after"].elements())
-      if (const auto tool = compiler_.need_tool(name, Code::FORBIDS_UNKNOWN_TOOL)) tool_.forbids.push_back(*tool);
+    for (const json::Node entry : root_["forbids_after"].elements()) {
+      const auto tool = compiler_.need_tool(entry.is_object() ? entry["tool"] : entry, Code::FORBIDS_UNKNOWN_TOOL);
+      if (!entry.is_object()) {
+        if (tool) tool_.forbids.push_back(*tool);
+        continue;
+      }
+      auto per = path_in(findings_, entry, "per");
+      auto target = entry["target_per"] ? path_in(findings_, entry, "target_per") : per;
+      if (!tool || !per || !target) continue;
+      tool_.forbids_per.push_back({*tool, std::move(*per), std::move(*target), {}, {}});
+      compiler_.forbids_at.push_back({id_, tool_.forbids_per.size() - 1, entry});
+    }
     std::ranges::sort(tool_.forbids);
     tool_.forbids.erase(std::unique(tool_.forbids.begin(), tool_.forbids.end()), tool_.forbids.end());
   }
@@ -308,9 +319,92 @@ class ToolReader {
   Findings& findings_;
   Tool& tool_;
   const json::Node root_;
+  const ToolId id_;
 };
 
+// --- types of entities
+
+std::string_view scalar_type(const json::Value& value) {
+  switch (value.kind()) {
+    case json::Kind::String: return "string";
+    case json::Kind::Number: return "number";
+    case json::Kind::Boolean: return "boolean";
+    default: return "";
+  }
+}
+
+// The type of a value that passes the test; empty: it may have several, or is no single value.
+std::string_view type_by(const Test& test) {
+  switch (test.op) {
+    case Op::Type: {
+      const std::string& type = test.value.string();
+      return type == "array" || type == "object" ? "" : std::string_view(type);
+    }
+    case Op::Equals: return scalar_type(test.value);
+    case Op::OneOf: {
+      const auto& list = test.value.elements();
+      const std::string_view type = list.empty() ? "" : scalar_type(list.front());
+      const bool same = std::ranges::all_of(list, [&](const json::Value& one) { return scalar_type(one) == type; });
+      return same ? type : "";
+    }
+    case Op::Gte:
+    case Op::Lte: return "number";
+    case Op::Regex:
+    case Op::ExactMatch:
+    case Op::EqualsEnv: return "string";
+    default: return "";
+  }
+}
+
+// The one type that a schema says.
+std::string type_in_schema(const json::Value* schema, const json::Path& path) {
+  for (const json::Path::Step& step : path.steps()) {
+    const auto* name = std::get_if<std::string>(&step);
+    const json::Value* properties = name == nullptr || schema == nullptr ? nullptr : schema->find("properties");
+    schema = properties == nullptr ? nullptr : properties->find(*name);
+  }
+  const json::Value* type = schema == nullptr ? nullptr : schema->find("type");
+  constexpr std::array<std::string_view, 4> kScalars = {"string", "number", "integer", "boolean"};
+  if (type == nullptr || !type->is_string() || std::ranges::find(kScalars, type->string()) == kScalars.end()) return {};
+  return type->string();
+}
+
+// What the schema, or else an invariant, makes the value at the path; empty: nothing does.
+std::string fixed_type(const Tool& tool, const json::Path& path) {
+  if (std::string type = type_in_schema(tool.schema.get(), path); !type.empty()) return type;
+  for (const Invariant& invariant : tool.arguments)
+    if (invariant.at.path == path)
+      for (const Test& test : invariant.tests)
+        if (const std::string_view type = type_by(test); !type.empty()) return std::string(type);
+  return {};
+}
+
 }  // namespace
+
+// `"42"` and `42` are two entities: where either would do, an agent could be about the same one twice.
+void Compiler::fix_types() {
+  for (const ForbidAt& at : forbids_at) {
+    EntityForbid& one = plan.tools[at.tool].forbids_per[at.index];
+    findings.in(contracts[at.tool].file);
+    const auto fix = [&](std::string& type, ToolId tool, const PathAt& path, std::string_view member) {
+      type = fixed_type(plan.tools[tool], path.path);
+      if (type.empty())
+        findings.add(Code::PER_TYPE_OPEN, at.entry[member] ? at.entry[member] : at.entry["per"],
+                     {{"problem", "nothing fixes the type of " + path.text + " in `" + plan.tools[tool].name +
+                                      "`: \"42\" and 42 would be two entities"},
+                      {"remedy", "add an invariant with `type` for the path, or the type to the tool's schema"}});
+    };
+    fix(one.type, at.tool, one.per, "per");
+    fix(one.target_type, one.tool, one.target_per, "target_per");
+    const auto kind = [](const std::string& type) { return type == "integer" ? std::string("number") : type; };
+    if (!one.type.empty() && !one.target_type.empty() && kind(one.type) != kind(one.target_type))
+      findings.add(
+          Code::PER_TYPE_OPEN, at.entry["per"],
+          {{"problem", one.per.text + " is a " + one.type + ", and " + one.target_per.text + " of `" +
+                           plan.tools[one.tool].name + "` is a " + one.target_type + ": they are never the same"},
+           {"remedy", "name two paths of the same type"}});
+  }
+}
 
 void Compiler::read_tool(ToolId id) { ToolReader(*this, id).read(); }
 

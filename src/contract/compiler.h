@@ -48,6 +48,12 @@ struct Compiler {
   std::map<std::string, PhaseId, std::less<>> phase_ids = {};
   std::map<std::string, SlotId, std::less<>> slot_ids = {};
   std::vector<ToolId> binders = {};  // by SlotId
+  struct ForbidAt {                  // an entry of forbids_after with `per`
+    ToolId tool;
+    std::size_t index;  // in Tool::forbids_per
+    json::Node entry;
+  };
+  std::vector<ForbidAt> forbids_at = {};
   std::map<std::string, ToolSchema, std::less<>> schemas = {};
   bool has_phases = false;  // session.yaml declares some
   // What could not be read has been reported; what would only follow from that is not.
@@ -61,6 +67,7 @@ struct Compiler {
   void read_tool(ToolId id);
   void read_rules_over_tools();  // what of the session refers to tools and slots
   void derive_invariants(ToolId id);
+  void fix_types();        // of what `per` names: PER_TYPE_OPEN
   void check_evidence();   // OUTPUT_NOT_EVIDENCE
   void check_beginning();  // PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, variables
   void list_checks();

@@ -206,7 +206,15 @@ Value described(const Tool& tool, const Plan& plan) {
   if (tool.names_phases) out.set("valid_in_phases", phase_names(tool.valid_in, plan));
   if (tool.advances_to) out.set("advances_to", plan.phases[*tool.advances_to].name);
   out.set("preconditions", list_of(tool.preconditions, [&](const Precondition& one) { return described(one, plan); }));
-  out.set("forbids_after", tool_names(tool.forbids, plan));
+  Value forbids = tool_names(tool.forbids, plan);
+  for (const EntityForbid& one : tool.forbids_per) {
+    Value entry = Value::object();
+    entry.set("tool", plan.tools[one.tool].name);
+    entry.set("per", one.per.path.text());
+    if (one.target_per.path != one.per.path) entry.set("target_per", one.target_per.path.text());
+    forbids.push(std::move(entry));
+  }
+  out.set("forbids_after", std::move(forbids));
   out.set("arguments", described(tool.arguments, plan));
   out.set("input_invariants", described(tool.input_assertions, plan));
   out.set("output_invariants", described(tool.output_assertions, plan));

@@ -236,8 +236,11 @@ Picture picture_of(const Plan& plan, std::size_t moves_max) {
   for (ToolId id = 0; id < plan.tools.size(); ++id)
     for (const Precondition& one : plan.tools[id].preconditions)
       if (one.prior) rule(Picture::Rule::Kind::Needs, *one.prior, id, note_of(one));
-  for (ToolId id = 0; id < plan.tools.size(); ++id)
+  for (ToolId id = 0; id < plan.tools.size(); ++id) {
     for (const ToolId other : plan.tools[id].forbids) rule(Picture::Rule::Kind::Blocks, id, other, {});
+    for (const EntityForbid& one : plan.tools[id].forbids_per)
+      rule(Picture::Rule::Kind::Blocks, id, one.tool, "for the same " + one.per.text);
+  }
   return out;
 }
 
@@ -280,7 +283,8 @@ string draw_dot(const Plan& plan) {
       out += "    t" + std::to_string(rule.first) + " -> t" + std::to_string(rule.then) +
              (rule.kind == Picture::Rule::Kind::Needs
                   ? " [label=\"" + dot_text("first" + (rule.note.empty() ? "" : ", " + rule.note)) + "\"];\n"
-                  : string(" [style=dashed, color=\"#a1161d\", arrowhead=tee, label=\"then blocked\"];\n"));
+                  : " [style=dashed, color=\"#a1161d\", arrowhead=tee, label=\"" +
+                        dot_text("then blocked" + (rule.note.empty() ? "" : ", " + rule.note)) + "\"];\n");
     out += "  }\n";
   }
   if (picture.moves_left_out + picture.rules_left_out > 0)

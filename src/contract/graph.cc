@@ -575,7 +575,7 @@ class Analyser {
       const auto binder = binder_of(when.slot);
       if (!tightens || !binder) continue;
       for (const ToolId id : tools_of(aggregate)) {
-        if (requires_tool(id, *binder) || id == *binder) continue;
+        if (requires_tool(id, *binder)) continue;
         add(Code::aggregate_when_tightens_on_optional_binding, {.tool = name(id), .name = aggregate.name},
             {{"name", aggregate.name}, {"slot", plan_.slots[when.slot]}, {"binder", name(*binder)}});
         break;

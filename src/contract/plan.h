@@ -223,6 +223,13 @@ enum class Check : std::uint8_t {
 };
 std::string_view name_of(Check check);
 
+// An entry of forbids_after with `per`: it forbids the tool for calls about the same entity alone. The types are words of JSON Schema.
+struct EntityForbid {
+  ToolId tool = 0;
+  PathAt per = {}, target_per = {};
+  std::string type = {}, target_type = {};
+};
+
 struct Tool {
   std::string name = {}, file = {};  // the file it was read from
   SideEffect side_effect = SideEffect::Read;
@@ -238,6 +245,7 @@ struct Tool {
   std::optional<PhaseId> advances_to = {};
   std::vector<Precondition> preconditions = {};
   std::vector<ToolId> forbids = {};
+  std::vector<EntityForbid> forbids_per = {};
   std::vector<Invariant> arguments = {};  // argument_value_invariants, then what the schema says
   std::vector<Invariant> input_assertions = {}, output_assertions = {}, execution_constraints = {};
   std::optional<ResponseFormat> response_format = {};

@@ -364,6 +364,16 @@ constexpr std::array kCheckpointFields = {kWhenField,           kWhenSideEffectF
                                           kTimeoutSecondsField, kOnTimeoutField,      kContextField};
 constexpr Shape kCheckpoint = object(kCheckpointFields);
 
+constexpr std::array kForbidFields = {
+    Field{"tool", kText, "a tool", true},
+    Field{"per", kPath, "where the arguments name an entity: only calls about the same one are forbidden", true},
+    Field{"target_per", kPath, "where the arguments of that tool name it; absent: as in `per`"}};
+constexpr Shape kForbidObject = object(kForbidFields);
+constexpr std::array kForbidForms = {&kText, &kForbidObject};
+constexpr Shape kForbid{
+    .form = Form::Either, .expected = "a tool, or an object with `tool` and `per`", .alternatives = kForbidForms};
+constexpr Shape kForbids = list_of(kForbid, "a list of tools");
+
 constexpr Shape kEvidenceShape = enumeration(kEvidence, "an evidence class");
 constexpr Shape kCommitShape = enumeration(kCommit, "acknowledged or none");
 constexpr std::array kToolFields = {
@@ -385,7 +395,8 @@ constexpr std::array kToolFields = {
     Field{"gate", kAllowBlock, "allow or block, whatever risk_defaults says of the side effect"},
     Field{"transitions", kToolTransitions, "in which phases it can be called, and to which it leads"},
     Field{"preconditions", kPreconditions, "what must have happened before; all of them"},
-    Field{"forbids_after", kTexts, "tools that cannot be called any more once this one was"},
+    Field{"forbids_after", kForbids,
+          "tools that cannot be called while a call of this one is open, nor any more once it was made"},
     Field{"argument_value_invariants", kValueInvariants, "what the arguments must be"},
     Field{"response_format_invariants", kResponseFormat, "what the model's response must look like"},
     Field{"execution_constraints", kExecutionConstraints,

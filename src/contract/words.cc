@@ -170,12 +170,22 @@ class ToolWords {
     for (const Tool& other : plan_.tools)
       if (&other != &tool_ && self && std::ranges::find(other.forbids, *self) != other.forbids.end())
         forbidden_by.push_back(quoted(other.name));
-    if (once) add("It may run only once in a session.");
+    if (once) add("It may run only once in a session. While a call of it is open, a second one is blocked.");
     if (!forbids.empty())
-      add("Once it has run, " + listed(forbids) + (forbids.size() == 1 ? " is" : " are") +
-          " blocked for the rest of the session.");
+      add("While a call of it is open, and for the rest of the session once it has run, " + listed(forbids) +
+          (forbids.size() == 1 ? " is" : " are") + " blocked.");
     if (!forbidden_by.empty())
-      add("It is blocked for the rest of the session once " + listed(forbidden_by, "or") + " has run.");
+      add("It is blocked while a call of " + listed(forbidden_by, "or") +
+          " is open, and for the rest of the session once that has run.");
+    for (const EntityForbid& one : tool_.forbids_per) {
+      string words = entity_forbid_in_words(one, plan_);
+      words[0] = 'W';
+      add(words + ".");
+    }
+    for (const Tool& other : plan_.tools)
+      for (const EntityForbid& one : other.forbids_per)
+        if (&other != &tool_ && self && one.tool == *self)
+          add("Of " + quoted(other.name) + ": " + entity_forbid_in_words(one, plan_) + ".");
   }
 
   void limits() {
@@ -386,6 +396,14 @@ string words_of(const Precondition& precondition, const Plan& plan) {
   std::vector<string> parts;
   for (const Invariant& one : precondition.with_output) parts.push_back(words_of(one, plan, Mood::Does));
   return out + ", and only while in its latest output " + listed(parts);
+}
+
+string entity_forbid_in_words(const EntityForbid& forbid, const Plan& plan) {
+  const string same = forbid.per.path == forbid.target_per.path
+                          ? "with the same " + quoted(forbid.per.text)
+                          : "whose " + quoted(forbid.target_per.text) + " is its " + quoted(forbid.per.text);
+  return "while a call of it is open, and once it has run, " + quoted(plan.tools[forbid.tool].name) +
+         " is blocked for calls " + same;
 }
 
 string words_of(const AllowedError& error) {

@@ -25,6 +25,8 @@ std::string words_of(std::span<const Test> tests, Mood mood);  // be at least 0 
 std::string words_of(const Invariant& invariant, const Plan& plan, Mood mood);
 std::string words_of(const Precondition& precondition, const Plan& plan);  // after `approve` has succeeded in an ...
 std::string words_of(const AllowedError& error);
+// while a call of it is open and once it has run, `transfer` is blocked for calls with the same `$.account`
+std::string entity_forbid_in_words(const EntityForbid& forbid, const Plan& plan);
 std::string words_of(const Bounds& bounds);  // at least 0 and at most 100
 std::string words_of(const Aggregate::When& when, const Plan& plan);
 // Whole sentences.

@@ -100,6 +100,8 @@ void report_cost(const AskedPtr& asked) {
   const auto document = json::parse(text);
   if (!document || !document->root().is_number())
     return asked->refuse({report(Code::SESSION_OPTIONS, {}, {{"problem", "`cost` is no number"}})});
+  if (!json::is_within_digits(document->root().number_text()))
+    return asked->refuse({report(Code::SESSION_OPTIONS, {}, {{"problem", "`cost` has too many digits"}})});
   cases(asked).report_cost(asked->mutation(), asked->id, json::Decimal::from_number(document->root().number_text()),
                            settle(asked));
 }

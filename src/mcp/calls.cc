@@ -501,8 +501,7 @@ void Conversation::Core::call_failed(Call& call, Outcome outcome, std::optional<
   if (again.sleep && is_wanted) {
     call.state = State::Sleeping;
     call.last = std::move(outcome);
-    const auto after = static_cast<Milliseconds>(again.sleep->approximate() * 1000);
-    call.step = arm(call.number, std::max<Milliseconds>(after, 0));
+    call.step = arm(call.number, (*again.sleep * json::Decimal(1000)).rounded_up(tool.total_ms));
     return;
   }
   if (again.timed_out && is_wanted) return out_of_time(call);  // what is recorded is what the client is told
@@ -515,7 +514,8 @@ void Conversation::Core::call_callable(Call& call, const Callable& callable) {
   if (call.state != State::Rechecked) return;
   bool may = callable.known && (callable.refused.empty() || is_of_counting(callable.refused));
   for (const auto& [tool, reason] : callable.removed)
-    if (tool == contract::name_in_pack(call.node_name) && !is_of_counting(reason)) may = false;
+    if (tool == contract::name_in_pack(call.node_name) && !is_of_counting(reason) && !callable.in_flight.contains(tool))
+      may = false;
   if (may && !cannot_reach(call.server)) return forward(call, true);
   settle(call, call.last, true);
 }

@@ -199,8 +199,10 @@ Callable read_callable(int status, std::string_view body) {
   for (const json::Node one : root["tools"].elements())
     if (one.is_string()) out.kept.emplace(one.string());
   if (root["verdict"].is_text("block")) out.refused = text_in(root, "reason");
-  for (const json::Node one : root["removed"].elements())
+  for (const json::Node one : root["removed"].elements()) {
     out.removed.emplace_back(text_in(one, "tool"), text_in(one, "reason"));
+    if (one["in_flight"].is_true()) out.in_flight.insert(text_in(one, "tool"));
+  }
   return out;
 }
 

@@ -69,6 +69,8 @@ struct Callable {
   std::string
       refused;  // why nothing at all goes ahead (session_killed, session_paused, ...); empty: nothing stands in the way
   std::vector<std::pair<std::string, std::string>> removed;  // tool and reason
+  // Those of them that only a call in flight forbids. A call that has begun is not held to that: it may be that call itself.
+  std::set<std::string, std::less<>> in_flight = {};
 };
 
 struct Decision {

@@ -121,6 +121,8 @@ Result<void> fold_session_opened(const Event& event, json::Node payload, store::
     return malformed(event, "work_id and fence");
   out.fence = static_cast<std::uint64_t>(fence);
   if (payload["workflow_id"]) read_text(payload, "workflow_id", out.workflow_id);
+  if (payload["rules_version"] && !read_number(payload, "rules_version", out.rules_version))
+    return malformed(event, "rules_version");
 
   auto rules = rules_in(transaction, out.pack);
   if (!rules) return tl::make_unexpected(rules.error());

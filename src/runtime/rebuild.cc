@@ -4,8 +4,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "json/decimal.h"
+#include "json/parse.h"
 #include "runtime/fold.h"
 #include "runtime/recheck.h"
+#include "runtime/session_events.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -69,12 +72,61 @@ class Rows {
   bool ended_ = false;
 };
 
+// Rules before version 2 added up numbers of more than 18 places after the point, or more than 37 digits, in binary. What that left
+// in a row is the exact number but for its last digits.
+bool is_nearly(const json::Decimal& left, const json::Decimal& right) {
+  const json::Decimal zero, apart = left - right;
+  const json::Decimal distance = apart < zero ? -apart : apart, size = right < zero ? -right : right;
+  return distance * json::Decimal(1'000'000'000) <= size;
+}
+
+bool is_same_but_rounded(json::Node left, json::Node right) {
+  if (left.kind() != right.kind()) return false;
+  switch (left.kind()) {
+    case json::Kind::Number:
+      return json::same_number(left.number_text(), right.number_text()) ||
+             is_nearly(json::Decimal::from_number(left.number_text()), json::Decimal::from_number(right.number_text()));
+    case json::Kind::Array: {
+      if (left.size() != right.size()) return false;
+      auto other = right.elements().begin();
+      for (const json::Node one : left.elements()) {
+        if (!is_same_but_rounded(one, *other)) return false;
+        ++other;
+      }
+      return true;
+    }
+    case json::Kind::Object: {
+      if (left.size() != right.size()) return false;
+      for (const json::Member one : left.members()) {
+        const json::Node other = right[one.name()];
+        if (!other || !is_same_but_rounded(one.value, other)) return false;
+      }
+      return true;
+    }
+    default: return json::equal(left, right);
+  }
+}
+
+bool is_same_but_rounded(const store::Value& left, const store::Value& right) {
+  const auto *a = std::get_if<std::string>(&left), *b = std::get_if<std::string>(&right);
+  if (a == nullptr || b == nullptr) return false;
+  const auto first = json::parse(*a), second = json::parse(*b);
+  return first && second && first->root().is_object() && is_same_but_rounded(first->root(), second->root());
+}
+
+// Was a session opened with rules before version 2?
+bool is_of_older_rules(const store::EntryRow& row) {
+  if (row.type != kSessionOpened) return false;
+  const auto payload = json::parse(row.payload);
+  return payload && !payload->root()["rules_version"];
+}
+
 Diagnostic difference(const Table& table, std::string_view problem) {
   return report(Code::LEDGER_PROJECTION, {}, {{"table", table.name}, {"problem", problem}});
 }
 
 Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& stored, store::Reader& made,
-                                          std::uint64_t& count) {
+                                          bool may_be_rounded, std::uint64_t& count) {
   Rows left(stored, table), right(made, table);
   while (true) {
     const auto in_store = left.front();
@@ -87,7 +139,8 @@ Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& sto
     if (*in_store == nullptr || left.key_less(**in_ledger, **in_store))
       return std::optional(difference(table, "the row " + key_of(table, **in_ledger) + " is missing"));
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if ((**in_store)[i] != (**in_ledger)[i])
+      if ((**in_store)[i] != (**in_ledger)[i] &&
+          !(may_be_rounded && is_same_but_rounded((**in_store)[i], (**in_ledger)[i])))
         return std::optional(difference(table, "in the row " + key_of(table, **in_store) + " the column " +
                                                    std::string(table.columns[i].name) + " is another"));
     ++count;
@@ -101,6 +154,7 @@ Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& sto
 Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scratch,
                                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   RebuildReport out;
+  bool has_older = false;
   const auto reader = store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
   const auto head = (*reader)->head();
@@ -110,12 +164,15 @@ Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scr
     if (!transaction) return tl::make_unexpected(transaction.error());
     auto read = (*reader)->entries(first, std::min(head->size, first + kBatch - 1), [&](const store::EntryRow& row) {
       const Event event{row.stream, row.type, row.actor_id, row.actor_kind, row.payload};
-      if (const auto forged = recheck(event, **transaction); !forged || !forged->empty()) {
-        out.difference =
-            report(Code::LEDGER_MALFORMED, {},
-                   {{"sequence", std::to_string(row.sequence)}, {"problem", forged ? *forged : forged.error().text()}});
+      const auto rechecked = recheck(event, **transaction);
+      if (!rechecked || !rechecked->problem.empty()) {
+        out.difference = report(Code::LEDGER_MALFORMED, {},
+                                {{"sequence", std::to_string(row.sequence)},
+                                 {"problem", rechecked ? rechecked->problem : rechecked.error().text()}});
         return false;
       }
+      out.older_rules += static_cast<std::uint64_t>(rechecked->older);
+      has_older = has_older || is_of_older_rules(row);
       const auto folded = fold(event, **transaction);
       if (!folded)
         out.difference = report(Code::LEDGER_MALFORMED, {},
@@ -132,7 +189,7 @@ Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scr
   if (!made) return tl::make_unexpected(made.error());
   for (const Table* table : store::all_tables()) {
     if (!table->projection) continue;
-    auto found = compare(*table, **reader, **made, out.rows);
+    auto found = compare(*table, **reader, **made, has_older, out.rows);
     if (!found) return tl::make_unexpected(found.error());
     if (*found) {
       out.difference = std::move(*found);

@@ -24,18 +24,22 @@ std::string text_in(json::Node node, std::string_view name) {
   return node[name].is_string() ? std::string(node[name].string()) : std::string();
 }
 
+constexpr const char* kInFlight = " in flight";
+
 // The verdict with all its reasons: a decision that names others is another one.
 std::string recorded_verdict(json::Node call) {
   std::string out = text_in(call, "verdict");
   for (const json::Node one : call["failures"].elements())
-    out += ":" + text_in(one, "code") + (one["detail"] ? "(" + text_in(one, "detail") + ")" : "");
+    out += ":" + text_in(one, "code") + (one["detail"] ? "(" + text_in(one, "detail") + ")" : "") +
+           (one["in_flight"].is_true() ? kInFlight : "");
   return out;
 }
 
 std::string verdict_of(std::string_view verdict, const std::vector<session::Refusal>& failures) {
   std::string out(verdict);
   for (const session::Refusal& one : failures)
-    out += ":" + std::string(info(one.code()).name) + (one.detail.empty() ? "" : "(" + one.detail + ")");
+    out += ":" + std::string(info(one.code()).name) + (one.detail.empty() ? "" : "(" + one.detail + ")") +
+           (one.in_flight ? kInFlight : "");
   return out;
 }
 
@@ -87,8 +91,9 @@ void redecide_ruling(json::Node payload, const session::Rules& rules, const sess
 void redecide_start(json::Node payload, const session::Rules& rules, const session::State& state,
                     const session::Commons* commons, Redecided& out) {
   const std::string id = text_in(payload, "call_id");
-  const session::Values values =
-      payload["values"].is_object() ? session::Values::of_record(payload["values"]) : session::Values();
+  session::Values values;
+  if (payload["values"].is_object()) values = session::Values::of_record(payload["values"]);
+  else if (payload["malformed"].is_true()) values = session::Values::of_document(payload["malformed"]);  // no object
   const session::StartVerdict verdict =
       session::start(rules, state, id, values, text_in(payload, "arguments_sha256"), payload["lease_stale"].is_true(),
                      nullptr, commons, text_in(payload, "protected_path"));
@@ -212,16 +217,21 @@ Result<std::string> check_spent(json::Node call, const GovernedSession& session,
 
 }  // namespace
 
-Result<std::string> recheck(const Event& event, store::Transaction& transaction) {
-  if (event.type == kWorkflowOffered || event.type == kWorkflowClaimed) return recheck_handoff(event, transaction);
+Result<Rechecked> recheck(const Event& event, store::Transaction& transaction) {
+  const auto found = [](Result<std::string> problem) -> Result<Rechecked> {
+    if (!problem) return tl::make_unexpected(problem.error());
+    return Rechecked{std::move(*problem)};
+  };
+  if (event.type == kWorkflowOffered || event.type == kWorkflowClaimed)
+    return found(recheck_handoff(event, transaction));
   constexpr std::array kDecisions = {kSessionStep, kSessionRuled, kCallStarted, kCallSettled};
-  if (std::ranges::find(kDecisions, event.type) == kDecisions.end()) return std::string();
+  if (std::ranges::find(kDecisions, event.type) == kDecisions.end()) return Rechecked();
   const auto document = json::parse(event.payload);
-  if (!document) return std::string("its payload is not JSON");
+  if (!document) return Rechecked{"its payload is not JSON"};
   const json::Node payload = document->root();
   const auto row = transaction.get(tables::kSessionStates, {text_in(payload, "session_id")});
   if (!row) return tl::make_unexpected(row.error());
-  if (!*row) return std::string("its session is not known");
+  if (!*row) return Rechecked{"its session is not known"};
   auto rules = rules_in(transaction, pack_in(**row));
   if (!rules) return tl::make_unexpected(rules.error());
   const auto session = read_governed(**row, std::move(*rules));
@@ -229,19 +239,22 @@ Result<std::string> recheck(const Event& event, store::Transaction& transaction)
   for (const json::Node call : payload["calls"].elements()) {
     if (!call["spends"]) continue;
     auto problem = check_spent(call, *session, transaction);
-    if (!problem || !problem->empty()) return problem;
+    if (!problem || !problem->empty()) return found(std::move(problem));
   }
+  // What other rules said is not for these to judge.
+  if (session->rules_version != session::kRulesVersion)
+    return Rechecked{{}, payload["calls"] ? static_cast<std::int64_t>(payload["calls"].size()) : 1};
   std::shared_ptr<WorkflowView> workflow;
   if (!session->workflow_id.empty())
     workflow = view_in(transaction, session->rules->workflow, session->workflow_id, session->id);
   const auto again = redecide(event.type, payload, *session->rules, session->state, workflow.get());
   if (workflow && workflow->problem()) return tl::make_unexpected(*workflow->problem());
-  if (!again || !again->is_replayable) return std::string();
+  if (!again || !again->is_replayable) return Rechecked();
   for (const Redecided::Call& call : again->calls)
     if (call.recorded != call.now)
-      return "the call `" + call.call_id + "` was decided `" + call.recorded + "`, and the rules say `" + call.now +
-             "`";
-  return std::string();
+      return Rechecked{"the call `" + call.call_id + "` was decided `" + call.recorded + "`, and the rules say `" +
+                       call.now + "`"};
+  return Rechecked();
 }
 
 }  // namespace baton::runtime

@@ -32,7 +32,11 @@ struct Redecided {
 std::optional<Redecided> redecide(std::string_view type, json::Node payload, const session::Rules& rules,
                                   const session::State& state, const session::Commons* commons = nullptr);
 
-// The first decision that is not what the rules say; empty when there is none. `transaction` has the tables as they were before it.
-Result<std::string> recheck(const Event& event, store::Transaction& transaction);
+struct Rechecked {
+  std::string problem = {};  // the first decision that is not what the rules say; empty: there is none
+  std::int64_t older = 0;    // decisions of a session that was opened with other rules than these: they are not judged
+};
+// `transaction` has the tables as they were before the entry.
+Result<Rechecked> recheck(const Event& event, store::Transaction& transaction);
 
 }  // namespace baton::runtime

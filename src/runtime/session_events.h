@@ -14,17 +14,18 @@ inline constexpr std::string_view kPackPart = "pack.part";
 inline constexpr std::string_view kPackActivated = "pack.activated";
 
 // On session/<id>, which the payload names (session_id).
-// Opened: pack, role, agent_id, actor_id, actor_kind, token_id?, work_id?, fence?, mode, gate, labels[], denied[] (tools that the policy
+// Opened: pack, rules_version (session/rules_version.h; absent: 1), role, agent_id, actor_id, actor_kind, token_id?, work_id?, fence?, mode, gate, labels[], denied[] (tools that the policy
 // denies to the principal), environment{name: keyed}, calls_before?, cost_before?, principal? (an erasable blob), principal_sha256?
 inline constexpr std::string_view kSessionOpened = "session.opened";
 // A response was judged: calls[{call_id, tool, arguments | arguments_text | malformed, arguments_sha256?, values{}, verdict,
-// failures[{code, detail?}], approval_id?, allow_on_timeout?, would_ask?, breaks_constraint?, spends? (an approval of content)}], request{}? response{}? (values at the paths that contracts look at),
+// failures[{code, detail?, in_flight?}], approval_id?, allow_on_timeout?, would_ask?, breaks_constraint?, spends? (an approval of content)}], request{}? response{}? (values at the paths that contracts look at),
 // shape{}?, estimate?, lease_stale?, approvals_left?, approvals_scope?, subagent? (the agent_id of the subagent that asked),
 // other_door? (another door is to begin them), outcome, killed?
 inline constexpr std::string_view kSessionStep = "session.step";
 // A person, or time, ruled on a call that waited: call_id, ruling, calls[{call_id, verdict, failures[]}], lease_stale?, killed?
 inline constexpr std::string_view kSessionRuled = "session.ruled";
-// call_id, verdict, failures[], arguments? arguments_sha256? values? (when they differ from what was judged), lease_stale?, killed?
+// call_id, verdict, failures[], arguments? arguments_sha256? values? (when they differ from what was judged), malformed? (they cannot be looked
+// at, and are left out), lease_stale?, killed?
 inline constexpr std::string_view kCallStarted = "session.call_started";
 // call_id, result, exit_code? (of a command), ack?, output? (redacted), output_object? (false: it was none), values{}? (of the output), error{}?, state, failures[], counts_as_error, binds[], captures[],
 // told[], killed?, by? (an operator who resolved it)

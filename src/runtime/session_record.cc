@@ -41,6 +41,8 @@ std::optional<Code> first_code(json::Node failures) {
   return row == nullptr ? std::nullopt : std::optional(row->code);
 }
 
+bool is_in_flight(json::Node failures) { return failures.element(0)["in_flight"].is_true(); }
+
 }  // namespace
 
 std::optional<std::string> KeyedHiding::hidden(json::Node value, std::string_view name) const {
@@ -64,7 +66,9 @@ Value recorded_values(const session::Values& values, const std::vector<contract:
       continue;
     }
     Value value = Value::copy(node);
-    if ((node.is_string() ? node.string().size() : json::write(value).size()) > kInlineValueBytes) {
+    // A number is kept however long it is: rules add it up.
+    if (!node.is_number() &&
+        (node.is_string() ? node.string().size() : json::write(value).size()) > kInlineValueBytes) {
       const session::Fact fact = session::fact_of(node, at, nullptr);  // long ones are hashes
       value = Value::copy(json::parse(fact)->root());
     }
@@ -81,6 +85,7 @@ Value failures_value(const std::vector<session::Refusal>& failures) {
     Value failure = Value::object();
     failure.set("code", info(one.code()).name);
     if (!one.detail.empty()) failure.set("detail", one.detail);
+    if (one.in_flight) failure.set("in_flight", true);
     out.push(std::move(failure));
   }
   return out;
@@ -105,7 +110,8 @@ Value step_value(const session::Rules& rules, const session::Proposal& proposal,
     call.set("call_id", asked.id);
     call.set("tool", asked.tool);
     const json::Node root = asked.arguments.root();
-    if (root.is_object()) {
+    const auto malformed = session::problem_of(asked);
+    if (!malformed) {
       set_arguments(call, root);
       if (!judged.digest.empty()) call.set("arguments_sha256", judged.digest);
       if (judged.tool != kNone) {
@@ -117,7 +123,7 @@ Value step_value(const session::Rules& rules, const session::Proposal& proposal,
         for (const auto& [name, value] : of_response.members()) response.set(name, value);
       }
     } else {
-      call.set("malformed", root ? "they are " + std::string(json::kind_name(root.kind())) : asked.malformed);
+      call.set("malformed", *malformed);
     }
     if (!asked.protected_path.empty()) {
       call.set("protected_path", asked.protected_path);
@@ -217,6 +223,7 @@ std::optional<session::TakenStep> read_step(const session::Rules& rules, json::N
     if (!named) return std::nullopt;
     taken.verdict = *named;
     taken.reason = first_code(call["failures"]);
+    taken.in_flight = is_in_flight(call["failures"]);
     if (taken.verdict == session::Verdict::Block && !taken.reason) return std::nullopt;
     if (const auto id = rules.plan->find_tool(tool)) taken.tool = *id;
     else taken.tool_name = tool;
@@ -240,6 +247,7 @@ std::optional<std::vector<session::Resolved>> read_resolved(json::Node payload) 
     if (!named) return std::nullopt;
     one.verdict = *named;
     one.reason = first_code(call["failures"]);
+    one.in_flight = is_in_flight(call["failures"]);
     out.push_back(std::move(one));
   }
   return out;
@@ -256,6 +264,7 @@ std::optional<session::Begun> read_begun(const session::Rules& rules, const sess
   if (!read_text(payload, "call_id", out.call_id) || !read_text(payload, "verdict", verdict)) return std::nullopt;
   out.refused = verdict != "allow";
   out.waits = is_told_to_wait(payload);
+  out.in_flight = is_in_flight(payload["failures"]);
   const session::OpenCall* call = state.find(out.call_id);
   if (call == nullptr) return std::nullopt;
   if (payload["values"].is_object() && call->tool != kNone) {

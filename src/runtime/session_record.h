@@ -32,7 +32,7 @@ json::Value recorded_values(const session::Values& values, const std::vector<con
 
 // --- writing ----------------------------------------------------------------------------------------------------------------------
 
-json::Value failures_value(const std::vector<session::Refusal>& failures);  // [{code, detail?}]
+json::Value failures_value(const std::vector<session::Refusal>& failures);  // [{code, detail?, in_flight?}]
 // The members of session.step, but for session_id and at. `approvals` are ids, as the calls; empty where none is asked.
 json::Value step_value(const session::Rules& rules, const session::Proposal& proposal,
                        const session::StepVerdict& verdict, const std::vector<std::string>& approvals,

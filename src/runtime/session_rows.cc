@@ -176,6 +176,7 @@ Row row_of(const GovernedSession& session) {
   if (session.fence != 0) out.set("fence", session.fence);
   out.set("opened_at", format_time(session.opened_at));
   out.set("changed_at", format_time(session.changed_at));
+  if (session.rules_version != session::kFirstRulesVersion) out.set("rules_version", session.rules_version);
   set_text(out, "principal_sha256", session.principal_sha256);
   if (!session.begun.empty()) {
     Value begun = Value::object();
@@ -214,6 +215,8 @@ Result<GovernedSession> read_governed(const Row& row, std::shared_ptr<const sess
       !read_time(root, "opened_at", out.opened_at) || !read_time(root, "changed_at", out.changed_at))
     return unreadable("session_states", row);
   out.fence = static_cast<std::uint64_t>(fence);
+  if (root["rules_version"] && !read_number(root, "rules_version", out.rules_version))
+    return unreadable("session_states", row);
   auto state = session::read_state(*rules, root["state"]);
   if (!state) return unreadable("session_states", row);
   out.state = std::move(*state);

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "json/value.h"
+#include "session/rules_version.h"
 #include "session/state.h"
 #include "store/value.h"
 
@@ -39,7 +40,8 @@ struct GovernedSession {
   std::string workflow_id;  // empty: of no workflow
   std::uint64_t fence = 0;
   Time opened_at, changed_at;
-  std::string principal_sha256;  // empty: there is none
+  std::int64_t rules_version = session::kFirstRulesVersion;  // that it was opened with
+  std::string principal_sha256;                              // empty: there is none
   std::shared_ptr<const session::Rules> rules;
   session::State state;
   std::map<std::string, Time> begun;  // when each call that executes began

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "json/canonical.h"
@@ -27,6 +28,14 @@ Refusal pause_refusal(const State& state) {
   Refusal out = refusal(Code::session_paused);
   out.detail = state.paused_because;
   return out;
+}
+
+// Why a step's calls cannot be looked at, from a document.
+std::optional<std::string> problem_of(json::Node root) {
+  if (!root.is_object()) return "they are " + std::string(json::kind_name(root.kind()));
+  if (!json::are_within_digits(root))
+    return "they have a number of more than " + std::to_string(limits::kNumberDigitsMax) + " digits";
+  return std::nullopt;
 }
 
 bool has_broken_constraint(const CallVerdict& call) {
@@ -65,14 +74,12 @@ class StepJudge {
     if (tool) out.tool = *tool;
     if (auto refused = standing_refusal(state_, proposal_.lease_stale)) return block(out, std::move(*refused));
     if (joins(call, out)) return;
-    if (state_.mode == Mode::Enforce && state_.is_paused()) return block(out, pause_refusal(state_));
+    if (state_.mode == Mode::Enforce && state_.is_paused() && !goes_on_meanwhile(tool))
+      return block(out, pause_refusal(state_));
     if (state_.cancel_requested && (!tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::cancel_requested));
-    const json::Node root = call.arguments.root();
-    if (!root || (!root.is_object() && !call.arguments.is_record()))
-      return block(
-          out, refusal(Code::arguments_malformed,
-                       {{"problem", root ? "they are " + std::string(json::kind_name(root.kind())) : call.malformed}}));
+    if (const auto problem = session::problem_of(call))
+      return block(out, refusal(Code::arguments_malformed, {{"problem", *problem}}));
     if (!call.protected_path.empty() &&
         (call.protected_always || !tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::protected_path, {{"path", call.protected_path}}));
@@ -90,7 +97,8 @@ class StepJudge {
       judge.execution_constraints(call.arguments, apart);
       out.breaks_constraint = has_broken_constraint(apart);
     }
-    if (loops) step_.proposed.push_back(Judge::looped(*tool, out.digest));
+    const bool in_flight = !out.failures.empty() && out.failures.front().in_flight;
+    if (loops && !in_flight) step_.proposed.push_back(Judge::looped(*tool, out.digest));
     if (!out.failures.empty()) {
       out.verdict = Verdict::Block;
       return;
@@ -111,6 +119,11 @@ class StepJudge {
       need_digest(call, out);
     }
     step_.ahead.push_back({*tool, &out.facts, &out.digest});
+  }
+
+  // While calls wait for approval, reads go on that no rule remembers. Not while a person must look at the session itself.
+  bool goes_on_meanwhile(std::optional<ToolId> tool) const {
+    return state_.paused_because.empty() && tool && rules_.tools[*tool].is_unremembered_read;
   }
 
   void block(CallVerdict& out, Refusal refusal) {
@@ -205,6 +218,11 @@ std::optional<std::string> digest_of(json::Node arguments) {
   return sha256_hex(text);
 }
 
+std::optional<std::string> problem_of(const Proposed& call) {
+  if (!call.arguments.root()) return call.malformed;
+  return call.arguments.is_record() ? std::nullopt : problem_of(call.arguments.root());
+}
+
 StepVerdict decide(const Rules& rules, const State& state, const Proposal& proposal, const Hiding* hiding) {
   return StepJudge(rules, state, proposal, hiding).judge();
 }
@@ -219,7 +237,10 @@ TakenStep step_of(const Proposal& proposal, const StepVerdict& verdict) {
     taken.tool = call.tool;
     if (call.tool == kNone) taken.tool_name = proposal.calls[i].tool;
     taken.verdict = call.verdict;
-    if (!call.failures.empty()) taken.reason = call.failures.front().code();
+    if (!call.failures.empty()) {
+      taken.reason = call.failures.front().code();
+      taken.in_flight = call.failures.front().in_flight;
+    }
     taken.asks = call.asked.has_value() || call.would_ask;
     taken.allow_on_timeout = call.asked && call.asked->allow_on_timeout;
     taken.breaks_constraint = call.breaks_constraint;
@@ -280,6 +301,7 @@ std::optional<RulingVerdict> rule_on(const Rules& rules, const State& state, std
     CallVerdict& call = out.calls[i];
     call.facts = group[i]->facts;
     step.estimate = group[i]->estimate;
+    step.number = group[i]->number;
     if (auto refused = standing_refusal(state, lease_stale)) call.failures.push_back(std::move(*refused));
     else if (state.cancel_requested && contract::is_mutating(rules.tool(call.tool).side_effect))
       call.failures.push_back(refusal(Code::cancel_requested));
@@ -301,7 +323,8 @@ std::vector<Resolved> resolved_of(const RulingVerdict& verdict) {
   for (std::size_t i = 0; i < verdict.calls.size(); ++i) {
     const CallVerdict& call = verdict.calls[i];
     out.push_back({verdict.call_ids[i], call.verdict,
-                   call.failures.empty() ? std::nullopt : std::optional(call.failures.front().code())});
+                   call.failures.empty() ? std::nullopt : std::optional(call.failures.front().code()),
+                   !call.failures.empty() && call.failures.front().in_flight});
   }
   return out;
 }
@@ -343,25 +366,29 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     verdict.failures.push_back(pause_refusal(state));
   else if (!protected_path.empty())
     verdict.failures.push_back(refusal(Code::protected_path, {{"path", protected_path}}));
+  const std::optional<std::string> problem =
+      arguments.root() && !arguments.is_record() ? problem_of(arguments.root()) : std::nullopt;
+  const bool differs = arguments.root() && !problem && (call->digest.empty() || digest != call->digest);
   Step step;
   step.commons = commons;
   step.left_out = {call};
+  step.number = call->number;
   Judge judge(rules, state, call->tool, step, hiding);
   if (verdict.failures.empty()) {
     judge.labels(verdict);
-    // Whoever may not call it learns no more.
-    if (verdict.failures.empty()) judge.forbidden(verdict, call->number);
   }
-  if (!verdict.failures.empty() && verdict.failures[0].code() != Code::forbidden_in_state) {
+  // Whoever may not call it learns no more.
+  if (!verdict.failures.empty()) {
     out.failures = std::move(verdict.failures);
     return out;
   }
-  const bool differs = arguments.root() && (call->digest.empty() || digest != call->digest);
-  if (arguments.root() && !arguments.root().is_object() && !arguments.is_record())
-    verdict.failures.push_back(refusal(Code::arguments_malformed, {{"problem", "they are not an object"}}));
-  else if (differs) {
+  if (differs) {
     verdict.facts.clear();
     judge.measure(arguments, verdict.facts);
+  }
+  judge.forbidden(verdict);
+  if (problem) verdict.failures.push_back(refusal(Code::arguments_malformed, {{"problem", *problem}}));
+  else if (differs) {
     judge.arguments_again(arguments, verdict);
     // What a person was asked about, or would have to be, is not begun with anything else.
     if (verdict.failures.empty() && (call->asks || judge.checkpoints(arguments)))
@@ -379,6 +406,12 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
   take_turn(judge, {commons == nullptr ? std::string() : commons->session(), call->id}, differs, verdict, out);
   out.diagnostics = std::move(verdict.diagnostics);
   out.failures = std::move(verdict.failures);
+  return out;
+}
+
+Begun begun_of(std::string call_id, const StartVerdict& verdict) {
+  Begun out{std::move(call_id), !verdict.failures.empty(), verdict.facts, verdict.digest, verdict.waits};
+  out.in_flight = out.refused && verdict.failures.front().in_flight;
   return out;
 }
 
@@ -414,26 +447,33 @@ bool may_be_met(const Rules& rules, const State& state, ToolId id) {
   return true;
 }
 
-std::optional<Code> narrowing(const Rules& rules, const State& state, ToolId id) {
+struct Narrowing {
+  Code why;
+  bool in_flight = false;
+};
+
+std::optional<Narrowing> narrowing(const Rules& rules, const State& state, ToolId id) {
   const Plan& plan = *rules.plan;
   const contract::Tool& tool = rules.tool(id);
   for (const std::uint32_t gate : tool.label_gates)
-    if (state.has_label(plan.label_gates[gate].label)) return Code::label_denied;
-  if (std::ranges::binary_search(state.denied, id)) return Code::policy_denied;
-  if (!tool.passes_gate) return Code::risk_gate_blocked;
+    if (state.has_label(plan.label_gates[gate].label)) return Narrowing{Code::label_denied};
+  if (std::ranges::binary_search(state.denied, id)) return Narrowing{Code::policy_denied};
+  if (!tool.passes_gate) return Narrowing{Code::risk_gate_blocked};
   if (!plan.phases.empty()) {
-    if (tool.names_phases && !tool.valid_in.has(state.phase)) return Code::wrong_phase;
-    if (tool.advances_to && !plan.is_legal(state.phase, *tool.advances_to)) return Code::illegal_phase_transition;
+    if (tool.names_phases && !tool.valid_in.has(state.phase)) return Narrowing{Code::wrong_phase};
+    if (tool.advances_to && !plan.is_legal(state.phase, *tool.advances_to))
+      return Narrowing{Code::illegal_phase_transition};
   }
-  if (forbidden_by(rules, state, id) != kNone) return Code::forbidden_in_state;
+  if (forbidden_by(rules, state, id) != kNone) return Narrowing{Code::forbidden_in_state};
+  if (forbidden_in_flight_by(rules, state, id, nullptr) != nullptr) return Narrowing{Code::forbidden_in_state, true};
   const contract::Limits& limits = plan.limits;
   if (limits.max_tool_calls && limits.narrow && state.tool_calls + state.calls_before >= *limits.max_tool_calls)
-    return Code::session_limit_exceeded;
+    return Narrowing{Code::session_limit_exceeded};
   if (const auto max = limits.max_calls.find(id); max != limits.max_calls.end()) {
     const auto counted = state.calls.find(id);
-    if (counted != state.calls.end() && counted->second >= max->second) return Code::session_limit_exceeded;
+    if (counted != state.calls.end() && counted->second >= max->second) return Narrowing{Code::session_limit_exceeded};
   }
-  if (!may_be_met(rules, state, id)) return Code::precondition_not_met;
+  if (!may_be_met(rules, state, id)) return Narrowing{Code::precondition_not_met};
   return std::nullopt;
 }
 
@@ -442,12 +482,12 @@ std::optional<Code> narrowing(const Rules& rules, const State& state, ToolId id)
 Narrowed narrow(const Rules& rules, const State& state, const std::vector<std::string>& offered) {
   Narrowed out;
   const auto judge = [&](const std::string& name, std::optional<ToolId> id) {
-    std::optional<Code> why;
-    if (state.standing == Standing::Killed) why = Code::session_killed;
-    else if (state.standing == Standing::Closed) why = Code::session_closed;
-    else if (!id) why = Code::no_contract;
-    else why = narrowing(rules, state, *id);
-    if (why) out.removed.push_back({name, *why});
+    std::optional<Narrowing> narrowed;
+    if (state.standing == Standing::Killed) narrowed = Narrowing{Code::session_killed};
+    else if (state.standing == Standing::Closed) narrowed = Narrowing{Code::session_closed};
+    else if (!id) narrowed = Narrowing{Code::no_contract};
+    else narrowed = narrowing(rules, state, *id);
+    if (narrowed) out.removed.push_back({name, narrowed->why, narrowed->in_flight});
     else out.kept.push_back(*id);
   };
   if (offered.empty())

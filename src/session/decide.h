@@ -26,6 +26,7 @@ namespace baton::session {
 struct Refusal {
   Diagnostic diagnostic;
   std::string detail = {};
+  bool in_flight = false;  // of forbidden_in_state: a call that has not ended forbids it, and no longer than that
   Code code() const { return diagnostic.code; }
 };
 
@@ -43,6 +44,9 @@ struct Proposed {
   std::string protected_path = {};
   bool protected_always = false;  // false: only a tool that writes must not
 };
+// What is wrong with the arguments as a whole (arguments_malformed); nothing when the rules can look at them.
+std::optional<std::string> problem_of(const Proposed& call);
+
 // What response_format_invariants look at in a response.
 struct ResponseShape {
   std::string finish_reason = {};  // normalised: tool_calls, stop, length, ...
@@ -125,6 +129,8 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
                    std::string_view digest, bool lease_stale = false, const Hiding* hiding = nullptr,
                    const Commons* commons = nullptr, std::string_view protected_path = {});
 
+Begun begun_of(std::string call_id, const StartVerdict& verdict);
+
 // --- before the model is asked ----------------------------------------------------------------------------------------------------
 
 struct Narrowed {
@@ -132,6 +138,7 @@ struct Narrowed {
   struct Removed {
     std::string tool;
     Code why;
+    bool in_flight = false;  // a call that has not ended forbids it, and no longer than that
   };
   std::vector<Removed> removed;
 };

@@ -21,6 +21,7 @@ Value refused(std::string_view code) {
 std::string read_estimate(json::Node node, std::optional<json::Decimal>& out) {
   if (!node) return {};
   if (!node.is_number()) return "`estimate` is no number";
+  if (!json::is_within_digits(node.number_text())) return "`estimate` has too many digits";
   out = json::Decimal::from_number(node.number_text());
   return *out < json::Decimal() ? "`estimate` is below 0" : "";
 }
@@ -154,8 +155,7 @@ Value EngineDoor::start(const std::string& call_id, const Value* arguments) {
   }
   StartVerdict verdict = session::start(*rules_, state_, call_id, values, digest, false, nullptr, commons_);
   if (!verdict.is_open) return refused("call_not_open");
-  const Effects effects =
-      take_start(*rules_, state_, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest, verdict.waits});
+  const Effects effects = take_start(*rules_, state_, begun_of(call_id, verdict));
   return shown(verdict, effects);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/facts.h"
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/sha256.h"
 #include "json/canonical.h"
@@ -47,9 +48,13 @@ Fact fact_of(json::Node value, const contract::PathAt& at, const Hiding* hiding)
   if (hiding != nullptr)
     if (auto hidden = hiding->hidden(value, name_in(at.path))) return std::move(*hidden);
   std::string out;
+  if (value.is_number() && json::is_within_digits(value.number_text())) {
+    CHECK(json::append_canonical(out, value, json::Numbers::Exact));
+    return out;  // however long: it may have to be added up
+  }
   if (value.is_string()) json::append_canonical_string(out, value.string());
   else if (auto done = json::append_canonical(out, value, json::Numbers::Exact); !done) {
-    // An exponent of more than nine digits has no canonical form; it is compared as it was written.
+    // An exponent of more than nine digits has no canonical form: it is compared as it was written.
     out = value.is_number() ? std::string(value.number_text()) : json::write(value);
   }
   if (out.size() <= limits::kFactBytesMax) return out;
@@ -67,8 +72,16 @@ bool is_scalar(const Fact& fact) {
   return fact[0] != '[' && fact[0] != 'n';
 }
 
+bool is_entity(const Fact& fact, std::string_view type) {
+  if (!is_scalar(fact)) return false;
+  if (type == "boolean") return fact == "true" || fact == "false";
+  if (type == "number") return is_number(fact);
+  if (type == "integer") return is_number(fact) && json::is_integer(fact);
+  return fact[0] == '"' || fact[0] == '{';  // what is hidden, or long, is a text
+}
+
 std::optional<json::Decimal> number_of(const Fact& fact) {
-  if (!is_number(fact)) return std::nullopt;
+  if (!is_number(fact) || !json::is_within_digits(fact)) return std::nullopt;
   return json::Decimal::from_number(fact);
 }
 

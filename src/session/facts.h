@@ -2,7 +2,7 @@
 // What the rules of a session remember of a value: its exact canonical JSON. Two values are equal when their facts are, whatever
 // the order of their members and the spelling of their numbers.
 //
-// A value of more than a KiB is remembered by its hash.
+// A value of more than a KiB is remembered by its hash; a number is remembered as it is, however long.
 //
 // State and ledger must never hold a secret. Whoever keeps facts gives a Hiding: what it recognises is kept as a keyed hash, which
 // can be compared for equality and for nothing else. Rules that remember values only ever compare them, or add up numbers.
@@ -42,6 +42,9 @@ inline bool is_number(const Fact& fact) {
 bool is_hidden(const Fact& fact);
 // A string, a number or a boolean; of a hidden one it is taken to be.
 bool is_scalar(const Fact& fact);
+// Can it name an entity: one value, of this type of a JSON Schema?
+bool is_entity(const Fact& fact, std::string_view type);
+// Nothing when it is no number, or one of too many digits to be added up (limits::kNumberDigitsMax).
 std::optional<json::Decimal> number_of(const Fact& fact);
 
 // A call's arguments, or an output: a document, or what an entry recorded of one ({path: value}, for the paths that the

@@ -56,10 +56,10 @@ void lower(std::optional<Decimal>& most, const Decimal& to) {
   if (!most || to < *most) most = to;
 }
 
-// The next whole number up or down; itself when it is one, or too large to tell.
+// The next whole number up or down; itself when it is one.
 Decimal whole(const Decimal& number, bool up) {
   const std::string text = number.text();
-  if (!number.exact() || json::is_integer(text)) return number;
+  if (json::is_integer(text)) return number;
   Decimal out = Decimal::from_number(text.substr(0, text.find('.')));  // towards zero
   if (up && out < number) out = out + Decimal(1);
   if (!up && out > number) out = out - Decimal(1);
@@ -99,6 +99,13 @@ void Fit::be_there() { kinds_ &= ~kAbsent; }
 void Fit::be_scalar() {
   kinds_ &= kScalar;
   scalar_ = true;
+}
+void Fit::be_entity(std::string_view type) {
+  be_scalar();
+  if (type == "string") kinds_ &= bit(Kind::String);
+  else if (type == "boolean") kinds_ &= bit(Kind::Boolean);
+  else kinds_ &= bit(Kind::Number);
+  integer_ = integer_ || type == "integer";
 }
 void Fit::be_left_out() { kinds_ &= kNothing; }
 void Fit::be_nothing(bool may_be_absent) { kinds_ &= may_be_absent ? kAbsent : 0u; }
@@ -317,6 +324,12 @@ Fits fits_of(const Rules& rules, const State& state, ToolId id, bool with_refere
   // Which entity a call is about must be one value.
   for (std::size_t i = 0; i < tool.preconditions.size(); ++i)
     if (tool.preconditions[i].resource) at(*tool.preconditions[i].resource).be_scalar();
+  // And of the type that is fixed, where a forbid is about one entity.
+  for (const contract::EntityForbid& one : tool.forbids_per) at(one.per).be_entity(one.type);
+  for (const ToolRules::Bar& bar : rules.tools[id].bars) {
+    const contract::EntityForbid& one = rules.tool(bar.by).forbids_per[bar.index];
+    at(one.target_per).be_entity(one.target_type);
+  }
   return out;
 }
 

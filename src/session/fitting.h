@@ -48,6 +48,7 @@ class Fit {
                   bool may_be_absent);
   void be_there();
   void be_scalar();
+  void be_entity(std::string_view type);  // a scalar of this type of a JSON Schema
   void be_left_out();
   void be_nothing(bool may_be_absent);  // no value passes
   void equal(const Fact& value, const std::string& slot);

@@ -105,8 +105,11 @@ class Change {
   }
 
   void forbid(const OpenCall& call) {
-    for (const ToolId other : rules_.tool(call.tool).forbids)
-      state_.forbidden.push_back({other, call.tool, call.number});
+    const contract::Tool& tool = rules_.tool(call.tool);
+    for (const ToolId other : tool.forbids) state_.forbidden.push_back({other, call.tool, call.number});
+    for (std::uint32_t i = 0; i < tool.forbids_per.size(); ++i)
+      if (const Fact& entity = call.facts[rules_.tools[call.tool].forbids_per[i]]; is_there(entity))
+        state_.forbidden.push_back({tool.forbids_per[i].tool, call.tool, call.number, i, entity});
   }
 
  private:
@@ -189,7 +192,7 @@ Effects take_step(const Rules& rules, State& state, const TakenStep& step) {
   LoopStep looped;
   std::vector<std::uint32_t> none;  // numbers of calls that count as done now
   for (const TakenCall& call : step.calls) {
-    const bool beside = call.reason && is_beside(*call.reason);
+    const bool beside = call.in_flight || (call.reason && is_beside(*call.reason));
     if (call.verdict == Verdict::Block) {
       blocked = true;
       only_beside = only_beside && beside;
@@ -259,7 +262,7 @@ Effects take_ruling(const Rules& rules, State& state, const std::string& call_id
     if (call == nullptr) continue;
     if (one.verdict == Verdict::Checkpoint) continue;
     if (one.verdict == Verdict::Block) {
-      blocked = blocked || !one.reason || !is_beside(*one.reason);
+      blocked = blocked || !(one.in_flight || (one.reason && is_beside(*one.reason)));
       held_back = true;
       count_call(rules, state, call->tool, -1);
       erase(state, call);
@@ -298,12 +301,12 @@ Effects take_start(const Rules& rules, State& state, const Begun& begun) {
       call->digest = begun.digest;
     }
     // A call that was refused already is not refused a second time.
-    if (begun.refused && !begun.waits && !call->refused) Change(rules, state, out).add_block();
+    if (begun.refused && !begun.waits && !begun.in_flight && !call->refused) Change(rules, state, out).add_block();
     return out;
   }
   count_call(rules, state, call->tool, -1);
   erase(state, call);
-  Change(rules, state, out).add_block();
+  if (!begun.in_flight) Change(rules, state, out).add_block();
   return out;
 }
 

@@ -24,6 +24,7 @@ struct TakenCall {
   std::string tool_name;  // when it has no contract
   Verdict verdict = Verdict::Block;
   std::optional<Code> reason;  // of a block
+  bool in_flight = false;      // and it is a forbid of a call in flight: it is held against nobody
   bool asks = false;           // a person is asked about this one
   bool allow_on_timeout = false;
   bool breaks_constraint = false;  // an execution constraint is among the reasons
@@ -42,6 +43,7 @@ struct Resolved {
   std::string call_id;
   Verdict verdict = Verdict::Allow;  // Checkpoint: others of the response wait still
   std::optional<Code> reason;
+  bool in_flight = false;  // as of a call that is taken
 };
 Effects take_ruling(const Rules& rules, State& state, const std::string& call_id, Ruling ruling,
                     const std::vector<Resolved>& resolved);
@@ -51,8 +53,9 @@ struct Begun {
   std::string call_id;
   bool refused = false;
   std::optional<std::vector<Fact>> facts;
-  std::string digest;  // of those
-  bool waits = false;  // refused, because others of its workflow execute: it stays as it is
+  std::string digest;      // of those
+  bool waits = false;      // refused, because others of its workflow execute: it stays as it is
+  bool in_flight = false;  // refused for what a call in flight forbids
 };
 Effects take_start(const Rules& rules, State& state, const Begun& begun);
 

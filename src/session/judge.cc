@@ -157,16 +157,40 @@ void Judge::phase(CallVerdict& out) {
   }
 }
 
-void Judge::forbidden(CallVerdict& out, std::uint32_t but) {
-  ToolId by = forbidden_by(rules_, state_, id_, but);
+void Judge::forbidden(CallVerdict& out) {
+  entities(out);
+  ToolId by = forbidden_by(rules_, state_, id_, &out.facts, step_.number);
   for (const Ahead& other : step_.ahead) {
     if (by != kNone) break;
-    const auto& forbids = rules_.tool(other.tool).forbids;
-    if (std::ranges::find(forbids, id_) != forbids.end()) by = other.tool;
+    if (forbids(rules_, other.tool, *other.facts, id_, &out.facts)) by = other.tool;
   }
-  if (by == kNone) return;
-  const std::string& name = rules_.tool(by).name;
-  refuse(out, Code::forbidden_in_state, nullptr, {{"tool", tool_.name}, {"by", name}}, name);
+  const auto refuse_for = [&](ToolId forbidding, std::string_view when, std::string_view remedy) {
+    const std::string& name = rules_.tool(forbidding).name;
+    refuse(out, Code::forbidden_in_state, nullptr,
+           {{"tool", tool_.name}, {"by", name}, {"when", when}, {"remedy", remedy}}, name);
+  };
+  if (by != kNone)
+    return refuse_for(by, "after", "nothing undoes this in the session: go on without it, or ask an operator");
+  const OpenCall* call = forbidden_in_flight_by(rules_, state_, id_, &out.facts, step_.number, step_.left_out);
+  if (call == nullptr) return;
+  refuse_for(call->tool, "before the open call of",
+             "wait until that call has ended: if it fails or is cancelled, propose this one again");
+  out.failures.back().in_flight = true;
+}
+
+// Whom a call is about must be one value, of the type that both sides compare.
+void Judge::entities(CallVerdict& out) {
+  const auto missing = [&](const PathAt& at, std::string_view type, ToolId forbidding) {
+    refuse(out, Code::entity_missing, &at, {{"path", at.text}, {"type", type}}, rules_.tool(forbidding).name);
+  };
+  for (std::size_t i = 0; i < tool_.forbids_per.size(); ++i) {
+    const contract::EntityForbid& one = tool_.forbids_per[i];
+    if (!is_entity(out.facts[tool_rules_.forbids_per[i]], one.type)) return missing(one.per, one.type, id_);
+  }
+  for (const ToolRules::Bar& bar : tool_rules_.bars) {
+    const contract::EntityForbid& one = rules_.tool(bar.by).forbids_per[bar.index];
+    if (!is_entity(out.facts[bar.fact], one.target_type)) return missing(one.target_per, one.target_type, bar.by);
+  }
 }
 
 void Judge::limits(CallVerdict& out) {

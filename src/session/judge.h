@@ -20,6 +20,7 @@ struct Step {
   std::vector<const OpenCall*> left_out = {};  // what is judged again
   std::optional<json::Decimal> estimate = {};
   const Commons* commons = nullptr;
+  std::uint32_t number = kNone;  // of a call that was proposed before; kNone: it is proposed now
 };
 
 class Judge {
@@ -41,7 +42,7 @@ class Judge {
   void arguments_again(const Values& arguments, CallVerdict& out);
 
   void labels(CallVerdict& out);
-  void forbidden(CallVerdict& out, std::uint32_t but = 0);
+  void forbidden(CallVerdict& out);
   void execution_constraints(const Values& arguments, CallVerdict& out);
   void aggregates(CallVerdict& out);
   void envelopes(CallVerdict& out);
@@ -76,6 +77,8 @@ class Judge {
   void refuse(CallVerdict& out, Code code, const contract::PathAt* at, std::initializer_list<Argument> arguments,
               std::string detail = {});
   bool is_set(const std::string& variable) const;  // of the session's environment
+
+  void entities(CallVerdict& out);
 
   // What the call names of shared resources, in their order.
   template <typename Each>

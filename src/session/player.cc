@@ -36,7 +36,8 @@ constexpr Shape kVerdicts{.form = Form::Map, .expected = "an object of verdicts"
   Field{"call", kText, "a tool"}, Field{"args", kAny, "its arguments"},                                             \
       Field{"args_text", kText, "its arguments as JSON text"}, Field{"as", kText, "a name for later entries"},      \
       Field{"expect", kText, "the verdict"}, Field{"failures", kTexts, "the codes of all failures"},                \
-      Field{"detail", kText, "of the first failure"}, Field{"settles", kText, "what becomes of the call"},          \
+      Field{"detail", kText, "of the first failure"},                                                              \
+      Field{"in_flight", kBoolean, "is it a call in flight that forbids it"}, Field{"settles", kText, "what becomes of the call"},          \
       Field{"request_approval", kObject, "what a person is asked"}, Field{"attempts_used", kAny, "attempts made"},  \
       Field{"slept", kAny, "seconds between them"}, Field{"diagnostics", kTexts, "codes that are reported"},        \
       Field{"why", kAny, "said when it differs"}
@@ -303,6 +304,13 @@ class Player::Inside {
       expect(
           "detail", entry["detail"],
           failures == nullptr || failures->elements().empty() ? "" : text_of(failures->elements().front(), "detail"));
+    }
+    if (entry["in_flight"]) {
+      const Value* failures = answer.find("failures");
+      const Value* got = failures == nullptr || failures->elements().empty()
+                             ? nullptr
+                             : failures->elements().front().find("in_flight");
+      expect("in_flight", entry["in_flight"], got != nullptr && got->boolean() ? "true" : "false");
     }
     if (entry["request_approval"]) {
       const Value* got = answer.find("request_approval");

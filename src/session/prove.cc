@@ -35,6 +35,7 @@ std::string_view name_of(Traced::What what) {
     case Traced::What::Begun: return "begun";
     case Traced::What::Committed: return "committed";
     case Traced::What::Lost: return "lost";
+    case Traced::What::Failed: return "failed";
   }
   return "";
 }
@@ -86,7 +87,8 @@ enum class Act : std::uint8_t {
   Begin,    // one that waits
   Start,    // proposed and begun, and under way from now on
   Commit,   // one that is under way
-  Lose      // proposed and begun, and nobody knows what became of it
+  Lose,     // proposed and begun, and nobody knows what became of it
+  Fail      // one that is under way
 };
 struct Event {
   Act act;
@@ -159,6 +161,7 @@ class Exploration {
     const Node node = nodes_[at];
     const std::vector<ToolId> allowed = space_.allowed(node.state);
     for (const ToolId tool : allowed) {
+      if (is_forbidden_in_flight(node, tool)) continue;
       Node next = node;
       // One that needs no receipt is committed when it is proposed, and begins after that.
       const bool is_at_once = rules_.tool(tool).commit == Commit::None;
@@ -194,13 +197,22 @@ class Exploration {
         }
       }
     }
-    if (node.waiting > 0 && space_.may_begin(node.state, claim_->a)) begin_one(node, at, found);
+    if (node.waiting > 0 && space_.may_begin(node.state, claim_->a) && !is_forbidden_under_way(node, claim_->a))
+      begin_one(node, at, found);
     for (ToolId tool = 0; tool < bit_of_.size(); ++tool) {
       if (bit_of_[tool] == kNone || (node.under_way >> bit_of_[tool] & 1) == 0) continue;
       Node next = node;
       next.state = space_.committed(node.state, tool);
+      // Of one that forbids itself there is no other.
+      if (forbids(tool, tool)) next.under_way &= ~(std::uint64_t{1} << bit_of_[tool]);
       commits(next, tool);
       add(next, false, at, {Act::Commit, tool}, found);
+      // Only where it matters what may still be done: what it forbade is possible again.
+      if (keeps_edges_) {
+        next = node;
+        next.under_way &= ~(std::uint64_t{1} << bit_of_[tool]);
+        add(next, false, at, {Act::Fail, tool}, found);
+      }
     }
   }
 
@@ -218,7 +230,7 @@ class Exploration {
   void begin_one(const Node& node, std::uint32_t at, const Found& found) {
     const ToolId tool = claim_->a;
     Node next = node;
-    if (claim_->kind == Claim::Kind::MoreThan) --next.waiting;
+    if (claim_->kind == Claim::Kind::MoreThan || forbids(tool, tool)) --next.waiting;
     const bool violates = begins(next, tool);
     if (rules_.tool(tool).commit == Commit::None) {
       // Committed before, or with the rest of its response.
@@ -229,6 +241,22 @@ class Exploration {
       commits(next, tool);
     }
     add(next, violates, at, {Act::Begin, tool}, found);
+  }
+
+  bool forbids(ToolId tool, ToolId other) const {
+    const auto& list = rules_.tool(tool).forbids;
+    return std::ranges::find(list, other) != list.end();
+  }
+
+  // What a call in flight forbids ends when it fails. No claim can be violated by that: while it is open it only takes away, so what can
+  // be done after its failure can be done had it never been proposed.
+  bool is_forbidden_under_way(const Node& node, ToolId tool) const {
+    for (ToolId other = 0; other < bit_of_.size(); ++other)
+      if (bit_of_[other] != kNone && (node.under_way >> bit_of_[other] & 1) != 0 && forbids(other, tool)) return true;
+    return false;
+  }
+  bool is_forbidden_in_flight(const Node& node, ToolId tool) const {
+    return is_forbidden_under_way(node, tool) || (node.waiting > 0 && forbids(claim_->a, tool));
   }
 
   // Of a claim that counts, no more than can violate it; else there is one or there are any number.
@@ -351,7 +379,7 @@ class Runner {
         return true;
       }
       case Act::Propose: {
-        const bool counts = claim_ != nullptr && claim_->kind == Claim::Kind::MoreThan;
+        const bool counts = forbids_itself(tool) || (claim_ != nullptr && claim_->kind == Claim::Kind::MoreThan);
         const std::size_t needed = counts ? 1 : std::max<std::size_t>(1, later(events, at, tool, Act::Begin));
         for (std::size_t i = 0; i < needed; ++i)
           if (!propose(tool)) return false;
@@ -366,7 +394,10 @@ class Runner {
         return true;
       }
       case Act::Start: {
-        const std::size_t needed = std::max<std::size_t>(1, later(events, at, tool, Act::Commit));
+        const std::size_t needed =
+            forbids_itself(tool)
+                ? 1
+                : std::max<std::size_t>(1, later(events, at, tool, Act::Commit) + later(events, at, tool, Act::Fail));
         for (std::size_t i = 0; i < needed; ++i) {
           const auto call = propose(tool);
           if (!call || !start(*call)) return false;
@@ -376,6 +407,14 @@ class Runner {
       case Act::Commit: {
         const auto call = rehearsal_.begun(tool);
         return call && settle(*call);
+      }
+      case Act::Fail: {
+        const auto call = rehearsal_.begun(tool);
+        if (!call) return false;
+        const PhaseId before = rehearsal_.state().phase;
+        rehearsal_.fail(*call);
+        trace(*call, Traced::What::Failed, before);
+        return true;
       }
       case Act::Lose: {
         const auto call = propose(tool);
@@ -387,6 +426,11 @@ class Runner {
       }
     }
     return false;
+  }
+
+  bool forbids_itself(ToolId tool) const {
+    const auto& list = rules_.tool(tool).forbids;
+    return std::ranges::find(list, tool) != list.end();
   }
 
   std::optional<std::uint32_t> propose(ToolId tool) {
@@ -738,7 +782,7 @@ class Finish {
     for (const contract::LabelGate& gate : plan_.label_gates) labels.insert(gate.label);
     for (const std::string& label : labels) {
       const auto is_open = [&](const Edge& edge) {
-        if (edge.by.act == Act::Commit) return true;  // it has begun
+        if (edge.by.act == Act::Commit || edge.by.act == Act::Fail) return true;  // it has begun
         return std::ranges::none_of(rules_->tool(edge.by.tool).label_gates,
                                     [&](std::uint32_t index) { return plan_.label_gates[index].label == label; });
       };

@@ -56,7 +56,7 @@ std::string_view name_of(Answer answer);
 
 // One thing of a trace, as the engine let it happen.
 struct Traced {
-  enum class What : std::uint8_t { Called, Proposed, Begun, Committed, Lost } what = What::Called;
+  enum class What : std::uint8_t { Called, Proposed, Begun, Committed, Lost, Failed } what = What::Called;
   std::string tool, phase_before, phase_after;  // phases empty: the pack has none
   bool approved = false;                        // a person was asked, and said yes
   json::Value arguments = {}, output = {};      // of what is proposed; of what is committed

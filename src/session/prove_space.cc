@@ -15,7 +15,7 @@ const std::string kCall = "call";
 // Refusals that other values might have escaped.
 bool depends_on_values(Code code) {
   return code == Code::binding_mismatch || code == Code::aggregate_violated || code == Code::aggregate_value_invalid ||
-         code == Code::envelope_violated || code == Code::envelope_value_invalid;
+         code == Code::envelope_violated || code == Code::envelope_value_invalid || code == Code::entity_missing;
 }
 
 void append(std::string& key, std::int64_t number) {
@@ -183,6 +183,8 @@ Space::Id Space::keep(State state, const State& before) {
   for (Total& total : state.totals) total = {};
   std::erase_if(state.calls, [&](const auto& one) { return one.first != counted_; });
   if (!counts_calls_) state.tool_calls = 0;
+  // What is forbidden of one entity is not of another.
+  std::erase_if(state.forbidden, [](const Forbidding& one) { return one.index != kNone; });
   std::ranges::sort(state.forbidden, {}, &Forbidding::tool);
   const auto same = std::ranges::unique(state.forbidden, {}, &Forbidding::tool);
   state.forbidden.erase(same.begin(), same.end());

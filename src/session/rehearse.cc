@@ -332,11 +332,14 @@ bool Rehearsal::settle(std::uint32_t call, Refused& refused) {
   return true;
 }
 
-void Rehearsal::lose(std::uint32_t call) {
+void Rehearsal::lose(std::uint32_t call) { end(call, Receipt::Lost, Call::At::Lost); }
+void Rehearsal::fail(std::uint32_t call) { end(call, Receipt::Error, Call::At::Failed); }
+
+void Rehearsal::end(std::uint32_t call, Receipt::Kind kind, Call::At at) {
   Receipt receipt;
-  receipt.kind = Receipt::Lost;
+  receipt.kind = kind;
   take_settlement(*rules_, state_, session::settle(*rules_, state_, id_of(call), receipt).settled);
-  calls_[call].at = Call::At::Lost;
+  calls_[call].at = at;
 }
 
 std::optional<std::uint32_t> Rehearsal::waiting(ToolId tool) const {

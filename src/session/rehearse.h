@@ -75,6 +75,7 @@ class Rehearsal {
   bool start(std::uint32_t call, Refused& refused);
   bool settle(std::uint32_t call, Refused& refused);
   void lose(std::uint32_t call);  // nobody knows what became of it
+  void fail(std::uint32_t call);
 
   // The first call of the tool that was proposed and has not begun, or that has begun and is not over.
   std::optional<std::uint32_t> waiting(ToolId tool) const;
@@ -84,12 +85,14 @@ class Rehearsal {
     ToolId tool;
     json::Value arguments, output;
     bool approved = false;
-    enum class At : std::uint8_t { Proposed, Begun, Committed, Lost } at = At::Proposed;
+    enum class At : std::uint8_t { Proposed, Begun, Committed, Lost, Failed } at = At::Proposed;
   };
   const std::vector<Call>& calls() const { return calls_; }
   const State& state() const { return state_; }
 
  private:
+  void end(std::uint32_t call, Receipt::Kind kind, Call::At at);
+
   std::shared_ptr<const Rules> rules_;
   std::shared_ptr<const MadeUp> made_up_;
   State state_;

@@ -380,7 +380,9 @@ class Search {
       if (tool.names_phases && !tool.valid_in.has(phase)) return false;
       if (tool.advances_to && !plan_.is_legal(phase, *tool.advances_to)) return false;
     }
-    if (forbidden_by(rules_, state_, way.tool) != kNone) return false;
+    if (forbidden_by(rules_, state_, way.tool) != kNone ||
+        forbidden_in_flight_by(rules_, state_, way.tool, nullptr) != nullptr)
+      return false;
     if (const auto cell = forbidden_.find(way.tool); cell != forbidden_.end() && spot.cells[cell->second] != 0)
       return false;
     if (const auto cell = limited_.find(way.tool); cell != limited_.end()) {

@@ -25,7 +25,10 @@ class Maker {
       rest_of(id);
       look(id);
     }
-    for (ToolId id = 0; id < plan_.tools.size(); ++id) rules_.tools[id].is_plain_read = is_plain_read(id);
+    for (ToolId id = 0; id < plan_.tools.size(); ++id) {
+      rules_.tools[id].is_unremembered_read = is_unremembered_read(id);
+      rules_.tools[id].is_plain_read = rules_.tools[id].is_unremembered_read && !is_guarded(id);
+    }
   }
 
  private:
@@ -77,6 +80,11 @@ class Maker {
         if (stage.tool != id) continue;
         out.stages.push_back({e, s, stage.source == contract::Source::Arguments ? fact(id, stage.at) : kNone});
       }
+    for (const contract::EntityForbid& one : tool.forbids_per) out.forbids_per.push_back(fact(id, one.per));
+    for (ToolId by = 0; by < plan_.tools.size(); ++by)
+      for (std::uint32_t i = 0; i < plan_.tools[by].forbids_per.size(); ++i)
+        if (plan_.tools[by].forbids_per[i].tool == id)
+          out.bars.push_back({by, i, fact(id, plan_.tools[by].forbids_per[i].target_per)});
     for (const contract::Bind& bind : tool.binds)
       out.binds.push_back(bind.source == contract::Source::Arguments ? fact(id, bind.at) : kNone);
     if (workflow_ == nullptr) return;
@@ -89,16 +97,21 @@ class Maker {
     });
   }
 
-  bool is_plain_read(ToolId id) const {
+  bool is_unremembered_read(ToolId id) const {
     const contract::Tool& tool = plan_.tools[id];
     const ToolRules& own = rules_.tools[id];
-    const bool is_forbidden = std::ranges::any_of(plan_.tools, [&](const contract::Tool& other) {
-      return std::ranges::find(other.forbids, id) != other.forbids.end();
-    });
     return !contract::is_mutating(tool.side_effect) && tool.binds.empty() && tool.aggregates.empty() &&
-           tool.envelopes.empty() && own.stages.empty() && tool.preconditions.empty() && own.told.empty() &&
-           !tool.advances_to && tool.forbids.empty() && !is_forbidden && tool.label_gates.empty() &&
-           !plan_.limits.max_calls.contains(id) && !tool.checkpoint && tool.checkpoints.empty();
+           tool.envelopes.empty() && own.stages.empty() && own.told.empty() && !tool.advances_to &&
+           tool.forbids.empty() && tool.forbids_per.empty() && !plan_.limits.max_calls.contains(id) &&
+           !tool.checkpoint && tool.checkpoints.empty();
+  }
+
+  bool is_guarded(ToolId id) const {
+    const contract::Tool& tool = plan_.tools[id];
+    return !tool.preconditions.empty() || !tool.label_gates.empty() || !rules_.tools[id].bars.empty() ||
+           std::ranges::any_of(plan_.tools, [&](const contract::Tool& other) {
+             return std::ranges::find(other.forbids, id) != other.forbids.end();
+           });
   }
 
   void look(ToolId id) {

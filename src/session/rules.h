@@ -48,14 +48,22 @@ struct ToolRules {
   struct Shared {  // a value that names a shared resource of the workflow
     std::uint32_t resource, fact;
   };
-  std::vector<Shared> shared;               // by alias, which is the order of acquiring
+  std::vector<Shared> shared;              // by alias, which is the order of acquiring
+  std::vector<std::uint32_t> forbids_per;  // the fact of each of the tool's forbids of one entity
+  struct Bar {                             // such a forbid of another tool, or of its own, that is about this tool
+    ToolId by;
+    std::uint32_t index, fact;  // among those of the other; the fact of the own call
+  };
+  std::vector<Bar> bars;
   std::vector<std::uint32_t> binds;         // the fact of each bind, or kNone: from the output
   std::vector<contract::PathAt> looked_at;  // everything of the arguments that any rule of the tool looks at
   std::vector<contract::PathAt> request_paths,
       response_paths;                          // the same of what the model was asked, and of what it said
   std::vector<contract::PathAt> output_paths;  // the same of its output
-  // It only reads, and no rule of the pack remembers, counts or guards its calls by themselves: what they leave behind is a step, a call
-  // and an entry of the loop's window.
+  // It only reads, and no rule of the pack remembers or counts its calls by themselves: what they leave behind is a step, a call and an
+  // entry of the loop's window. Such reads go on while others wait for approval.
+  bool is_unremembered_read = false;
+  // And no rule of the pack guards them either.
   bool is_plain_read = false;
 };
 

@@ -55,6 +55,7 @@ Value shown(const Diagnostic& diagnostic) {
 Value shown(const Refusal& refusal) {
   Value out = shown(refusal.diagnostic);
   if (!refusal.detail.empty()) out.set("detail", refusal.detail);
+  if (refusal.in_flight) out.set("in_flight", true);
   return out;
 }
 
@@ -162,6 +163,7 @@ Value shown(const Rules& rules, const PreflightVerdict& verdict) {
     Value entry = Value::object();
     entry.set("tool", one.tool);
     entry.set("reason", info(one.why).name);
+    if (one.in_flight) entry.set("in_flight", true);
     removed.push(std::move(entry));
   }
   out.set("removed", std::move(removed));

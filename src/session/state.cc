@@ -127,15 +127,52 @@ json::Decimal reserved_cost(const State& state) {
   return out;
 }
 
-ToolId forbidden_by(const Rules& rules, const State& state, ToolId tool, std::uint32_t but) {
+namespace {
+
+// Is the call about this entity, as the forbid with that index of the tool `by` sees it?
+bool is_about(const ToolRules& rules, const std::vector<Fact>* facts, ToolId by, std::uint32_t index,
+              const Fact& entity) {
+  return facts != nullptr && is_there(entity) && std::ranges::any_of(rules.bars, [&](const ToolRules::Bar& bar) {
+           return bar.by == by && bar.index == index && (*facts)[bar.fact] == entity;
+         });
+}
+
+}  // namespace
+
+bool forbids(const Rules& rules, ToolId by, const std::vector<Fact>& by_facts, ToolId tool,
+             const std::vector<Fact>* facts) {
+  const auto& list = rules.tool(by).forbids;
+  if (std::ranges::find(list, tool) != list.end()) return true;
+  const ToolRules& own = rules.tools[by];
+  for (std::uint32_t i = 0; i < own.forbids_per.size(); ++i)
+    if (is_about(rules.tools[tool], facts, by, i, by_facts[own.forbids_per[i]])) return true;
+  return false;
+}
+
+ToolId forbidden_by(const Rules& rules, const State& state, ToolId tool, const std::vector<Fact>* facts,
+                    std::uint32_t but) {
   for (const Forbidding& one : state.forbidden)
-    if (one.tool == tool && one.number != but) return one.by;
-  for (const OpenCall& call : state.open) {
-    if (call.state != CallState::Unknown || call.tool == kNone || call.committed || call.number == but) continue;
-    const auto& forbids = rules.tool(call.tool).forbids;
-    if (std::ranges::find(forbids, tool) != forbids.end()) return call.tool;
-  }
+    if (one.tool == tool && one.number != but &&
+        (one.index == kNone || is_about(rules.tools[tool], facts, one.by, one.index, one.entity)))
+      return one.by;
+  for (const OpenCall& call : state.open)
+    if (call.state == CallState::Unknown && call.tool != kNone && !call.committed && call.number != but &&
+        forbids(rules, call.tool, call.facts, tool, facts))
+      return call.tool;
   return kNone;
+}
+
+const OpenCall* forbidden_in_flight_by(const Rules& rules, const State& state, ToolId tool,
+                                       const std::vector<Fact>* facts, std::uint32_t number,
+                                       std::span<const OpenCall* const> left_out) {
+  for (const OpenCall& call : state.open) {
+    const bool executes = call.state == CallState::Executing;
+    if (call.tool == kNone || call.committed || call.number == number || call.state == CallState::Unknown ||
+        !(executes || call.number < number) || std::ranges::find(left_out, &call) != left_out.end())
+      continue;
+    if (forbids(rules, call.tool, call.facts, tool, facts)) return &call;
+  }
+  return nullptr;
 }
 
 // --- as it is kept ----------------------------------------------------------------------------------------------------------------
@@ -268,7 +305,14 @@ Value to_json(const State& state) {
   }
   if (!state.forbidden.empty()) {
     Value list = Value::array();
-    for (const Forbidding& one : state.forbidden) list.push(Value(Value::Array{one.tool, one.by, one.number}));
+    for (const Forbidding& one : state.forbidden) {
+      Value entry = Value(Value::Array{one.tool, one.by, one.number});
+      if (one.index != kNone) {
+        entry.push(one.index);
+        entry.push(one.entity);
+      }
+      list.push(std::move(entry));
+    }
     out.set("forbidden", std::move(list));
   }
   set_sparse(out, "records", state.records, record_value);
@@ -316,9 +360,7 @@ class StateReader {
     read_sized(node_["environment"], out.environment);
     read_sized(node_["slots"], out.slots);
     for (const json::Member one : node_["calls"].members()) out.calls[position(one.name())] = number(one.value);
-    for (const json::Node one : node_["forbidden"].elements())
-      out.forbidden.push_back(
-          {tool(one.element(0)), tool(one.element(1)), static_cast<std::uint32_t>(number(one.element(2)))});
+    for (const json::Node one : node_["forbidden"].elements()) out.forbidden.push_back(forbidding(one));
     sparse(node_["records"], out.records, [&](json::Node one, Record& to) {
       if (one["latest"].is_boolean()) to.latest = one["latest"].boolean();
       for (const json::Member entity : one["entities"].members())
@@ -403,6 +445,14 @@ class StateReader {
       if (at >= to.size()) ok_ = false;
       else read(member.value, to[at]);
     }
+  }
+  Forbidding forbidding(json::Node node) {
+    Forbidding out{tool(node.element(0)), tool(node.element(1)), static_cast<std::uint32_t>(number(node.element(2)))};
+    if (!node.element(3)) return out;
+    if (ok_) out.index = position_of(number(node.element(3)), rules_.tools[out.by].forbids_per.size());
+    if (node.element(4).is_string()) out.entity = node.element(4).string();
+    else ok_ = false;
+    return out;
   }
   LoopStep loop_step(json::Node node) {
     LoopStep out;

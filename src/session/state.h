@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,7 +63,9 @@ struct OpenCall {
 
 struct Forbidding {
   ToolId tool = 0, by = 0;
-  std::uint32_t number = 0;  // of the call that did it
+  std::uint32_t number = 0;     // of the call that did it
+  std::uint32_t index = kNone;  // of one entity: among Tool::forbids_per; kNone: whatever the arguments are
+  Fact entity = {};             // then
 };
 
 // What a watch knows of the calls it watches: was what it asks for true of the latest one?
@@ -149,8 +152,17 @@ std::vector<Fact> environment_facts(const Plan& plan, const std::map<std::string
 // What steps under way (awaiting, pending, executing) are expected to cost.
 json::Decimal reserved_cost(const State& state);
 
-// Which tool forbids it now (by a call that is committed or unknown, other than `but`); kNone: none does.
-ToolId forbidden_by(const Rules& rules, const State& state, ToolId tool, std::uint32_t but = 0);
+// Does a call of `by` with these facts forbid calls of `tool` with those? `facts` null: whatever its arguments are.
+bool forbids(const Rules& rules, ToolId by, const std::vector<Fact>& by_facts, ToolId tool,
+             const std::vector<Fact>* facts);
+// Which tool forbids it now, by a call that is committed or unknown, other than the one with the number `but`; kNone: none does.
+ToolId forbidden_by(const Rules& rules, const State& state, ToolId tool, const std::vector<Fact>* facts = nullptr,
+                    std::uint32_t but = kNone);
+// Which call in flight (awaiting approval, pending or executing) forbids it to a call with this number: one that was proposed before,
+// or that executes. kNone: a call that is proposed now. Null: none does.
+const OpenCall* forbidden_in_flight_by(const Rules& rules, const State& state, ToolId tool,
+                                       const std::vector<Fact>* facts, std::uint32_t number = kNone,
+                                       std::span<const OpenCall* const> left_out = {});
 
 // The state as it is kept, and back. Nothing when it is none of this plan.
 json::Value to_json(const State& state);

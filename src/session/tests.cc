@@ -113,9 +113,8 @@ std::optional<bool> passes(const Test& test, const Fact& fact) {
     if (!json::append_canonical(wanted, test.value, json::Numbers::Exact)) return std::nullopt;
     return fact == wanted;
   }
-  const auto number = number_of(fact);
-  if (!number) return std::nullopt;
-  return is_bounded(test, *number);
+  if (!is_number(fact)) return std::nullopt;
+  return is_bounded(test, json::Decimal::from_number(fact));  // of however many digits: nothing is added up
 }
 
 // --- words ----------------------------------------------------------------------------------------------------------------------

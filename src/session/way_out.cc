@@ -43,6 +43,7 @@ Kind kind_of(Code code) {
     case Code::input_assertion_failed:
     case Code::output_assertion_failed:
     case Code::execution_constraint_violated:
+    case Code::entity_missing:
     case Code::response_format_invalid:
     case Code::assertion_context_missing:
     case Code::binding_mismatch:
@@ -75,7 +76,13 @@ class Finder {
     for (const Refusal& one : verdict_.failures)
       if (kind_of(one.code()) == Kind::Silent) return {WayOut::Status::None, std::string(kNoHint), {}};
     for (const Refusal& one : verdict_.failures)
-      if (kind_of(one.code()) == Kind::Final) return {WayOut::Status::None, std::string(kNotHere), {}};
+      if (kind_of(one.code()) == Kind::Final && !one.in_flight)
+        return {WayOut::Status::None, std::string(kNotHere), {}};
+    if (std::ranges::any_of(verdict_.failures, &Refusal::in_flight)) {
+      WayOut out{WayOut::Status::Found, {}, {}};
+      out.options.emplace_back().wait_for = "call";
+      return out;
+    }
     if (kind_of(verdict_.failures[0].code()) == Kind::Wait) {
       WayOut out{WayOut::Status::Found, {}, {}};
       out.options.emplace_back().wait_for = "approval";
@@ -112,6 +119,7 @@ class Finder {
         case Code::loop_detected: loops_ = true; break;
         case Code::argument_value_invalid:
         case Code::execution_constraint_violated:
+        case Code::entity_missing:
         case Code::aggregate_value_invalid:
         case Code::envelope_value_invalid: places_.insert(one.diagnostic.place.pointer); break;
         case Code::input_assertion_failed: look_at_assertions(); break;

@@ -42,7 +42,8 @@ struct WayOption {
   std::vector<std::string> moved = {};  // aggregates and envelopes by which it is judged, and which `calls` move
   bool other_arguments = false;         // any that differ from these
   bool alone = false;                   // as it is, by itself: it was refused for what it was proposed with
-  std::string wait_for;                 // `approval`: nothing goes on before one that waits is decided
+  // `approval`: nothing goes on before one that waits is decided. `call`: an open call forbids it, until that fails or is cancelled.
+  std::string wait_for;
 };
 
 struct WayOut {

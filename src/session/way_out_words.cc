@@ -88,6 +88,8 @@ std::string in_words(const CallBefore& call) {
 
 std::string in_words(const WayOption& option) {
   if (option.alone) return "propose it by itself";
+  if (option.wait_for == "call")
+    return "wait until the open call that forbids it has ended; if that failed or was cancelled, propose it again";
   if (!option.wait_for.empty()) return "wait until the " + option.wait_for + " is decided, then propose it again";
   std::string out;
   for (const Change& change : option.changes) out.append(out.empty() ? "" : " and ").append(in_words(change));

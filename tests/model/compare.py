@@ -29,6 +29,7 @@ sys.dont_write_bytecode = True  # a test leaves nothing beside its sources
 import generate
 import generate_workflow
 from expectations import without_expectations
+from values import write_json
 
 SCENARIOS_IN_A_FILE = 200
 SECONDS_MAX = 600
@@ -38,7 +39,7 @@ SHRINK_RUNS_MAX = 800
 REASONS = [
     "session_killed", "session_closed", "session_paused", "arguments_malformed", "no_contract", "label_denied",
     "policy_denied", "risk_gate_blocked", "wrong_phase", "illegal_phase_transition", "phase_conflict",
-    "forbidden_in_state", "session_limit_exceeded", "loop_detected", "response_format_invalid",
+    "forbidden_in_state", "entity_missing", "session_limit_exceeded", "loop_detected", "response_format_invalid",
     "assertion_context_missing", "input_assertion_failed", "output_assertion_failed", "precondition_not_met",
     "argument_value_invalid", "execution_constraint_violated", "binding_unbound", "binding_mismatch",
     "aggregate_violated", "aggregate_value_invalid", "envelope_violated", "envelope_reference_missing",
@@ -64,7 +65,8 @@ WORKFLOW_FEATURES = generate_workflow.MODES + [
     "max_sessions", "max_active_sessions", "max_total_steps", "max_total_cost", "max_open_handoffs", "checkpoint",
     "label_gates", "labels at creation", "breaker", "aggregate", "envelope", "commit_none"]
 HANDOFF_STATES = ["offered", "claimed", "completed", "declined", "cancelled", "expired"]
-HAPPENINGS = ["killed", "paused", "retried", "slept", "begin with other arguments", "late receipt", "held step",
+HAPPENINGS = ["forbidden in flight", "forbidden for good", "start refused for a call in flight",
+              "read while a call waits", "killed", "paused", "retried", "slept", "begin with other arguments", "late receipt", "held step",
               "judged again and blocked", "approved", "approved by timeout"]
 
 
@@ -88,7 +90,7 @@ class CannotPlay(CannotRun):
 def simulate(baton, scenarios, folder, name):
     """The program's answer to every scenario, in order."""
     path = Path(folder) / f"{name}.jsonl"
-    path.write_text("".join(json.dumps(scenario) + "\n" for scenario in scenarios), encoding="utf-8")
+    path.write_text("".join(write_json(scenario) + "\n" for scenario in scenarios), encoding="utf-8")
     command = [baton, "contract", "simulate", str(path), "--format", "json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
@@ -265,15 +267,15 @@ def changed(scenario, path, value):
 def show(scenario):
     """The scenario so that it can be read: one line a contract, one line an entry, expectations left out."""
     apart = ("contracts", "run", "session", "workflow", "packs", "events")
-    lines = [f"{key}: {json.dumps(value)}" for key, value in scenario.items() if key not in apart]
+    lines = [f"{key}: {write_json(value)}" for key, value in scenario.items() if key not in apart]
     if "events" in scenario:
         for part in ("workflow", "packs"):
-            lines += [f"{part}:"] + [f"  {key}: {json.dumps(value)}" for key, value in scenario[part].items()]
-        lines += ["events:"] + [f"  - {json.dumps(without_expectations(entry))}" for entry in scenario["events"]]
+            lines += [f"{part}:"] + [f"  {key}: {write_json(value)}" for key, value in scenario[part].items()]
+        lines += ["events:"] + [f"  - {write_json(without_expectations(entry))}" for entry in scenario["events"]]
         return "\n".join(lines)
-    lines += ["session:"] + [f"  {key}: {json.dumps(value)}" for key, value in scenario["session"].items()]
-    lines += ["contracts:"] + [f"  - {json.dumps(contract)}" for contract in scenario["contracts"]]
-    lines += ["run:"] + [f"  - {json.dumps(without_expectations(entry))}" for entry in scenario["run"]]
+    lines += ["session:"] + [f"  {key}: {write_json(value)}" for key, value in scenario["session"].items()]
+    lines += ["contracts:"] + [f"  - {write_json(contract)}" for contract in scenario["contracts"]]
+    lines += ["run:"] + [f"  - {write_json(without_expectations(entry))}" for entry in scenario["run"]]
     return "\n".join(lines)
 
 
@@ -371,6 +373,12 @@ def count_entry(counts, entry, observed):
             counts["reason"].update([reason] if reason else [])
         counts["failure"].update(seen.get("failures", []))
         counts["limit"].update([seen["detail"]] if seen.get("detail") in LIMITS + BUDGETS else [])
+        if "in_flight" in seen:
+            counts["happening"].update(["forbidden in flight" if seen["in_flight"] else "forbidden for good"])
+            counts["happening"].update(["start refused for a call in flight"] if seen["in_flight"] and "begin" in entry
+                                       else [])
+        counts["happening"].update(["read while a call waits"] if observed.get("paused") and "call" in entry
+                                   and seen.get("expect") == "allow" else [])
         counts["settles"].update([seen["settles"]] if seen.get("settles") else [])
         counts["happening"].update(["retried"] if seen.get("attempts_used", 0) > 1 else [])
         counts["happening"].update(["slept"] if seen.get("slept") else [])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expectations of a scenario (docs: scenarios 3), written from what the model observed."""
 
-CALL_KEYS = ("expect", "failures", "detail", "settles", "request_approval", "attempts_used", "slept")
+CALL_KEYS = ("expect", "failures", "detail", "in_flight", "settles", "request_approval", "attempts_used", "slept")
 STATE_KEYS = ("outcome", "diagnostics", "phase", "killed", "paused", "bindings", "forbidden", "session_labels",
               "tools_visible", "counters", "decisions", "cancel_requested", "handoffs")
 

@@ -9,13 +9,14 @@ that sessions get somewhere. The same seed gives the same scenario for ever afte
 """
 
 import copy
+import decimal
 import json
 import random
 import sys
 
 from expectations import with_expectations, without_expectations
 from session_model import Model
-from values import is_number, plain
+from values import exact, is_number, plain, write_json
 
 TOOLS = ["look", "quote", "plan", "approve", "pay", "ship"]
 EFFECTS = ["read", "read", "write", "write", "financial", "destructive", "admin"]
@@ -25,13 +26,15 @@ ERRORS = ["network", "500", "503", "429", "404", "E_BUSY", "declined", "timeout"
 LABELS = ["secret", "frozen", "internal"]
 # Features whose rules need several things to come together.
 OFTEN = {"checkpoint": 4, "session_checkpoint": 2, "phases": 3, "retries": 2, "rate_limit": 2, "provider": 2,
-         "call_output": 2, "tolerance": 2, "decrease": 2, "increase": 2, "environment": 2}
+         "call_output": 2, "tolerance": 2, "decrease": 2, "increase": 2, "environment": 2, "once": 3, "forbids_per": 3}
 # Features that say most when they are together in one pack.
 MEETINGS = [
     ["strip_partial", "checkpoint", "retries"], ["strip_blocked", "session_checkpoint", "rate_limit"],
     ["checkpoint", "max_steps"], ["checkpoint", "max_tool_calls", "sum"], ["checkpoint", "labels", "cost"],
     ["checkpoint", "forbids", "breaker"], ["tolerance"], ["tolerance", "shadow"], ["commit_none", "sum", "breaker"],
     ["breaker", "retries", "allowed_errors"], ["policy_rules", "tool_policy"], ["aggregate_when", "binds"],
+    ["once", "forbids"], ["once", "checkpoint", "breaker"], ["once", "loop"], ["once", "strip_partial", "checkpoint"],
+    ["forbids_per"], ["forbids_per", "checkpoint"], ["once", "shadow", "breaker"], ["once", "commit_none"],
     ["decrease", "forbids"], ["increase", "checkpoint"], ["phases", "forbids"], ["commit_none", "with_output"],
 ]
 MACHINES = [
@@ -41,7 +44,16 @@ MACHINES = [
 ]
 
 
+# Where doubles, or a bounded number of digits, would see no difference.
+LONG_NUMBERS = [decimal.Decimal(text) for text in (
+    "3.00000000000000000000000000000000000000000001", "2.99999999999999999999999999999999999999999999",
+    "0.1000000000000000055511151231257827021181583404541015625", "0.00000000000000000000000000000000000000000001",
+    "-0.00000000000000000000000000000000000000000001")] + [10 ** 40, 10 ** 40 + 1, -10 ** 40]
+
+
 def number(rng):
+    if rng.random() < 0.03:
+        return rng.choice(LONG_NUMBERS)
     return rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 0, 1.5, 2.5, 0.1, 3.0, 10, -1])
 
 
@@ -201,6 +213,28 @@ class PackMaker:
         for _ in range(self.rng.randint(1, 2)):
             contract = self.contract()
             contract["forbids_after"] = sorted({self.tool() for _ in range(self.rng.randint(1, 2))})
+
+    def add_once(self):
+        """A tool that forbids itself, and mostly others with it."""
+        contract = self.contract("forbids_after")
+        if contract is None:
+            return False
+        others = {self.tool() for _ in range(self.rng.randint(0, 2))}
+        contract["forbids_after"] = sorted({contract["tool"]} | others)
+        return True
+
+    def add_forbids_per(self):
+        """For one entity; both tools then fix the type of what names it."""
+        contract, target = self.contract(), self.tool()
+        path = self.rng.choice(["$.id", "$.n", "$.meta.level"])
+        entry = {"tool": target, "per": path}
+        if path != "$.id" and self.rng.random() < 0.3:
+            entry["target_per"] = "$.n"
+        contract["forbids_after"] = contract.get("forbids_after", []) + [entry]
+        for tool, at in ((contract["tool"], path), (target, entry.get("target_per", path))):
+            named = next(one for one in self.contracts if one["tool"] == tool)
+            named.setdefault("argument_value_invariants", []).insert(
+                0, {"path": at, "type": "string" if at == "$.id" else "number"})
 
     # -- arguments --
 
@@ -616,8 +650,8 @@ class RunMaker:
                 bound = plain(self.model.binding(entry["ref"]))
                 if "tolerance" in entry and is_number(bound):
                     # 1.3 and 2 are too far from what is bound, but not as seen from the value itself.
-                    bound = round(bound * self.rng.choice([1, 1.25, 1.5, 0.5, 1.3, 2, 0.74]), 6)
-                if isinstance(bound, (int, float, str)):
+                    bound = plain(exact(bound) * exact(self.rng.choice([1, 1.25, 1.5, 0.5, 1.3, 2, 0.74])))
+                if isinstance(bound, (int, float, str, decimal.Decimal)):
                     args[entry["path"][2:]] = bound
 
     def output(self):
@@ -628,7 +662,7 @@ class RunMaker:
         if self.rng.random() < 0.1:
             output["note"] = "hm"
         roll = self.rng.random()
-        return json.dumps(output) if roll < 0.06 else "plain text" if roll < 0.08 else output
+        return write_json(output) if roll < 0.06 else "plain text" if roll < 0.08 else output
 
     def result(self, always=False):
         roll = self.rng.random() * (0.9 if always else 1)
@@ -645,8 +679,14 @@ class RunMaker:
             return {"result": "timeout"}
         return {"result": "unknown"} if roll < 0.9 else {}
 
+    def forbids_something(self, tool):
+        contract = next((entry for entry in self.scenario["contracts"] if entry["tool"] == tool), {})
+        return bool(contract.get("forbids_after"))
+
     def result_of(self, tool):
         contract = next((entry for entry in self.scenario["contracts"] if entry["tool"] == tool), {})
+        if self.forbids_something(tool) and self.rng.random() < 0.45:
+            return {}  # it stays open while others are proposed
         if contract.get("retries") and self.rng.random() < 0.7:
             return {"attempts": self.attempts(contract)}
         return self.result()
@@ -684,7 +724,9 @@ class RunMaker:
         elif self.rng.random() < 0.02 and not self.bounded:
             member.pop("args")
             member["args_text"] = self.rng.choice(['{"n":2,"id":"A","kind":"x","flag":false}',
-                                                   '{"id":"\\u0041","n":1e0}'])
+                                                   '{"id":"\\u0041","n":1e0}', '{"id":"A","n":1e9999}',
+                                                   '{"id":"A","n":1e-9999}', '{"id":"A","n":1e10000}',
+                                                   '{"id":"A","n":1e-10000}', '{"id":"A","meta":{"level":[1e999999999]}}'])
         return member
 
     def exchange(self):
@@ -846,4 +888,4 @@ def annotate(scenario):
 
 if __name__ == "__main__":
     for argument in sys.argv[1:]:
-        print(json.dumps(generate(int(argument))))
+        print(write_json(generate(int(argument))))

@@ -80,13 +80,19 @@ Numbers of checks and sections are those of the contracts specification.
 # 39. A kill does not touch a `none` call, which is committed; its receipt may still come.
 # 40. A variable that is not set and a resource value that is no scalar are remarked upon (env_unset,
 #     resource_unresolved) beside the failure they cause; narrowing does not remark upon anything.
+# 41. Item 8 in order: a missing entity, then what is forbidden. What committed and unknown calls and earlier calls of the
+#     step forbid comes before what is forbidden in flight; only the latter is not held against the agent.
+# 42. Judged again after approval, a call is held to forbids in flight as start_call holds it: to those of calls that
+#     were proposed before it, and of executing ones. Calls that are decided together count as calls of one step.
+# 43. What `per` names must have the type that the schema, else an invariant, fixes; an entity of
+#     another type is missing.
 
 import copy
 import re
 from dataclasses import dataclass, field
 
-from values import (ABSENT, canonical, deep_equal, entry_holds, exact, is_number, is_scalar, operator_holds, parse_json,
-                    path_segments, plain, resolve)
+from values import (ABSENT, all_written_within, canonical, deep_equal, entry_holds, exact, has_type, is_number, is_scalar,
+                    operator_holds, parse_json, path_segments, plain, resolve)
 
 BOILERPLATE = {
     "side_effect": "read",
@@ -113,7 +119,14 @@ NEUTRAL_REASONS = {"session_paused", "batch_rejected", "cancel_requested", "reso
 ENVELOPE_CODES = ("envelope_reference_missing", "envelope_value_invalid", "envelope_violated")
 DETAILED = {"session_limit_exceeded", "aggregate_violated", "aggregate_value_invalid", "envelope_violated",
             "envelope_reference_missing", "envelope_value_invalid", "binding_unbound", "binding_mismatch",
-            "label_denied", "forbidden_in_state", "workflow_limit_exceeded"}
+            "label_denied", "forbidden_in_state", "workflow_limit_exceeded", "entity_missing"}
+
+
+class InFlight(str):
+    """The code of a refusal that ends when the call does that causes it."""
+
+
+FORBIDDEN_IN_FLIGHT = InFlight("forbidden_in_state")
 
 
 @dataclass(eq=False)
@@ -156,6 +169,10 @@ class Call:
 
     def reason(self):
         return self.failures[0][0] if self.failures else ""
+
+    def is_neutral(self):
+        """Refused for something that says nothing about the agent."""
+        return self.reason() in NEUTRAL_REASONS or isinstance(self.reason(), InFlight)
 
     def spoken_verdict(self):
         return f"block:{self.reason()}" if self.verdict == "block" else self.verdict
@@ -315,15 +332,76 @@ class Model:
     def advances_to(self, tool):
         return (self.contracts.get(tool, {}).get("transitions") or {}).get("advances_to")
 
-    def forbidden(self, apart_from=None, earlier=()):
-        """Forbidden tool -> the tools that forbid it."""
-        done = [call for call in self.calls
-                if (call.committed_at or call.state == "unknown") and call is not apart_from]
-        forbidden = {}
-        for call in done + list(earlier):
-            for tool in self.contracts.get(call.tool, {}).get("forbids_after") or []:
-                forbidden.setdefault(tool, set()).add(call.tool)
-        return forbidden
+    def forbidden(self):
+        """Tools that are forbidden now, whatever the arguments are and whatever becomes of open calls."""
+        return sorted(tool for tool in self.every_tool()
+                      if any(self.forbids(call, tool, None) for call in self.calls if self.forbids_for_good(call)))
+
+    def every_tool(self):
+        named = {entry for tool in self.contracts for entry, _, _ in self.forbids_of(tool)}
+        return sorted(set(self.contracts) | named)
+
+    @staticmethod
+    def forbids_for_good(call):
+        return bool(call.committed_at) or call.state == "unknown"
+
+    def forbids_of(self, tool):
+        """(tool, per, target_per) of every entry of forbids_after; per is None where all calls are forbidden."""
+        entries = self.contracts.get(tool, {}).get("forbids_after") or []
+        return [(entry, None, None) if isinstance(entry, str)
+                else (entry["tool"], entry["per"], entry.get("target_per", entry["per"])) for entry in entries]
+
+    def forbids(self, call, tool, args):
+        """Whether the call forbids a call of the tool with these arguments (None: whatever they are)."""
+        for target, per, target_per in self.forbids_of(call.tool):
+            if target != tool:
+                continue
+            if per is None:
+                return True
+            if args is None or not isinstance(call.args, dict):
+                continue
+            entity = resolve(per, call.args)
+            if is_scalar(entity) and deep_equal_present(resolve(target_per, args), entity):
+                return True
+        return False
+
+    def fixed_type(self, tool, path):
+        """The type that the schema, else an invariant, fixes at the path."""
+        schema = self.schemas.get(tool) or {}
+        for segment in path_segments(path):
+            schema = (schema.get("properties") or {}).get(segment) or {}
+        if isinstance(schema.get("type"), str):
+            return schema["type"]
+        entries = [entry for entry in self.manual_invariants(tool)
+                   if path_segments(entry["path"]) == path_segments(path)]
+        return next((entry["type"] for entry in entries if "type" in entry), None)
+
+    def missing_entity(self, tool, args):
+        """The tool whose forbid of one entity cannot be judged for this call, or None."""
+        looked_at = [(tool, per) for _, per, _ in self.forbids_of(tool) if per]
+        looked_at += [(other, target_per) for other in sorted(self.contracts)
+                      for target, per, target_per in self.forbids_of(other) if per and target == tool]
+        for by, path in looked_at:
+            entity = resolve(path, args)
+            if not is_scalar(entity) or not has_type(entity, self.fixed_type(tool, path)):
+                return by
+        return None
+
+    def remembers(self, tool):
+        """Whether the session keeps something of a call of the tool that only reads (handoff 4, 9.42)."""
+        contract = self.contracts[tool]
+        priors = [entry.get("requires_prior_tool") for other in self.contracts.values()
+                  for entry in other.get("preconditions") or []]
+        stages = [stage["tool"] for envelope in self.session.get("envelopes") or [] for stage in envelope["stages"]]
+        listed = (self.session.get("checkpoints") or []) + (self.session.get("aggregates") or [])
+        return bool(contract.get("binds") or contract.get("forbids_after") or contract.get("checkpoint")
+                    or self.advances_to(tool) is not None or tool in priors or tool in stages
+                    or any(covers(entry["tool"], tool) for entry in listed)
+                    or tool in (self.limits().get("max_calls_per_tool") or {}))
+
+    def goes_on_meanwhile(self, tool):
+        contract = self.contracts.get(tool)
+        return contract is not None and contract["side_effect"] == "read" and not self.remembers(tool)
 
     def slots(self):
         """Slot -> (tool, bind entry)."""
@@ -448,9 +526,32 @@ class Model:
             failures.append(("phase_conflict", ""))
         return failures
 
-    def check_8_forbidden(self, tool, earlier=(), apart_from=None):
-        by = self.forbidden(apart_from, earlier).get(tool, ())
-        return [("forbidden_in_state", min(by) if len(by) == 1 else None)] if by else []
+    def check_8_forbidden(self, call, args, earlier=(), together=()):
+        """What is forbidden to this call with these arguments; `together`: it is judged with these, and not held to them."""
+        missing = self.missing_entity(call.tool, args)
+        failures = [("entity_missing", missing)] if missing else []
+        done = [other for other in self.calls if self.forbids_for_good(other) and other is not call]
+        by = self.tools_that_forbid(done + list(earlier), call.tool, args)
+        if by:
+            return failures + [("forbidden_in_state", by[0] if len(by) == 1 else None)]
+        open_calls = [other for other in self.calls
+                      if other.state in ("awaiting_approval", "pending", "executing") and not other.committed_at
+                      and other is not call and other not in earlier and other not in together
+                      and (other.state == "executing" or self.is_before(other, call))]
+        by = self.tools_that_forbid(open_calls, call.tool, args)
+        return failures + ([(FORBIDDEN_IN_FLIGHT, by[0] if len(by) == 1 else None)] if by else [])
+
+    def tools_that_forbid(self, calls, tool, args):
+        return sorted({other.tool for other in calls if self.forbids(other, tool, args)})
+
+    def is_before(self, other, call):
+        """Whether it was proposed earlier."""
+        return self.calls.index(other) < self.calls.index(call)
+
+    def is_forbidden(self, tool):
+        """At narrowing: whatever the arguments are, by what is open as well."""
+        return any(self.forbids(call, tool, None) for call in self.calls
+                   if self.forbids_for_good(call) or call.state in ("awaiting_approval", "pending", "executing"))
 
     def check_9_limits(self, call, batch, again):
         without = call.step if again else None
@@ -770,7 +871,10 @@ class Model:
 
     def judge(self, call, batch, again=False):
         """All failures of a call in the order of section 5; 9.1 says how far the list goes."""
-        failures = (self.check_1_session_state(again) or self.check_1_cancel(call.tool) or self.check_2_arguments(call)
+        state = self.check_1_session_state(again)
+        if state == [("session_paused", "")] and self.goes_on_meanwhile(call.tool):
+            state = []
+        failures = (state or self.check_1_cancel(call.tool) or self.check_2_arguments(call)
                     or self.check_3_contract(call.tool))
         if failures:
             return failures
@@ -781,7 +885,7 @@ class Model:
                    if other.state in ("awaiting_approval", "pending", "executing")]
         failures = self.check_6_risk(call.tool)
         failures += self.check_7_phase(call.tool, earlier)
-        failures += self.check_8_forbidden(call.tool, earlier)
+        failures += self.check_8_forbidden(call, call.args, earlier, together=batch)
         failures += self.check_9_limits(call, batch, again)
         failures += [] if again else self.check_10_loop(call)
         failures += self.check_11_boundary(call)
@@ -800,7 +904,7 @@ class Model:
             return False
         if self.check_4_labels(tool) or self.check_5_policy(tool) or self.check_6_risk(tool):
             return False
-        if self.check_7_phase(tool) or self.check_8_forbidden(tool) or self.tool_limit(tool):
+        if self.check_7_phase(tool) or self.is_forbidden(tool) or self.tool_limit(tool):
             return False
         if self.limits().get("max_tool_calls_mode") == "narrow" and self.calls_limit(1):
             return False
@@ -859,7 +963,7 @@ class Model:
         self.judge_step(step, calls)
         self.apply_gate(step)
         for call in calls:
-            call.verdict_at_proposal, call.neutral = call.verdict, call.reason() in NEUTRAL_REASONS
+            call.verdict_at_proposal, call.neutral = call.verdict, call.is_neutral()
         outcome = self.outcome(step)
         self.count_step(step)
         self.go_ahead(step.calls if self.shadow else [call for call in step.calls if call.verdict == "allow"])
@@ -883,7 +987,7 @@ class Model:
                 call.args = parse_json(member["args_text"])
             except (ValueError, RecursionError):
                 call.args = None
-        call.malformed = not isinstance(call.args, dict)
+        call.malformed = not isinstance(call.args, dict) or not all_written_within(call.args)
         call.proposed_args = call.args
         return call
 
@@ -893,7 +997,7 @@ class Model:
             self.calls.append(call)
             call.failures = self.judge(call, calls)
             if call.failures:
-                call.verdict, call.state, call.neutral = "block", "blocked", call.reason() in NEUTRAL_REASONS
+                call.verdict, call.state, call.neutral = "block", "blocked", call.is_neutral()
                 continue
             call.approval = self.check_18_checkpoints(call)
             call.verdict = "checkpoint" if call.approval else "allow"
@@ -935,7 +1039,7 @@ class Model:
         """What the breaker makes of a step (4.3, 9.5)."""
         if self.ended():
             return
-        blocks = [call for call in step.calls if call.verdict == "block" and call.reason() not in NEUTRAL_REASONS]
+        blocks = [call for call in step.calls if call.verdict == "block" and not call.is_neutral()]
         if blocks:
             self.happen("block")
         elif (any(call.verdict == "allow" for call in step.calls)
@@ -997,9 +1101,11 @@ class Model:
         failures = self.check_4_labels(call.tool)
         if failures:
             return failures
-        failures = self.check_8_forbidden(call.tool, apart_from=call)
+        failures = self.check_8_forbidden(call, args)
         if deep_equal(args, call.args):
             return failures + self.failures_of_unchanged(call)
+        if not all_written_within(args):
+            return failures + [("arguments_malformed", "")]
         return self.failures_of_changed(call, args, failures)
 
     def failures_of_unchanged(self, call):
@@ -1030,7 +1136,8 @@ class Model:
             del self.diagnostics[said:]  # what was said when it was proposed is not said again
         if failures and call.receipt_due:
             self.silent.append("none: refusing to start what is committed")
-        if failures and not (self.shadow and call.verdict == "block"):
+        counts = failures and not isinstance(failures[0][0], InFlight)
+        if counts and not (self.shadow and call.verdict == "block"):
             self.happen("block")
         if failures and not self.shadow:
             call.state = "cancelled"
@@ -1050,10 +1157,11 @@ class Model:
         if not self.shadow:
             if self.start(call, call.args):
                 return
-        elif call.verdict != "block" and self.start_failures(call, call.args):
+        elif call.verdict != "block" and (failures := self.start_failures(call, call.args)):
             if call.verdict == "checkpoint":
                 self.silent.append("shadow: refusing to start what would have waited")
-            self.happen("block")
+            if not isinstance(failures[0][0], InFlight):
+                self.happen("block")
         if "attempts" in result:
             outcome = self.play_attempts(call, result["attempts"])
         else:
@@ -1097,7 +1205,9 @@ class Model:
         return exact(0) if names & set(contract["retries"]["retry_on"]) else None
 
     def may_retry(self, call):
-        stopped = self.killed or self.paused() or self.check_8_forbidden(call.tool, apart_from=call)
+        forbidden = any(self.forbids(other, call.tool, None) for other in self.calls
+                        if self.forbids_for_good(other) and other is not call)
+        stopped = self.killed or self.paused() or forbidden
         return self.shadow or not stopped
 
     def settle(self, call, outcome):
@@ -1216,7 +1326,7 @@ class Model:
             for other in group:
                 if not other.failures:
                     self.reject_with_batch(other)
-            if any(other.reason() not in NEUTRAL_REASONS for other in group):
+            if any(not other.is_neutral() for other in group):
                 self.happen("block")
             return
         self.happen("allow")
@@ -1249,7 +1359,7 @@ class Model:
             "phase": self.phase(), "killed": self.killed, "paused": self.paused(),
             "bindings": {slot: None if self.binding(slot) is ABSENT else plain(self.binding(slot))
                          for slot in self.slots()},
-            "forbidden": sorted(self.forbidden()), "session_labels": sorted(set(self.labels)),
+            "forbidden": self.forbidden(), "session_labels": sorted(set(self.labels)),
             "tools_visible": self.tools_visible(offered),
             "counters": {"steps": self.total_steps(), "tool_calls": len(self.counted_calls()),
                          "cost": plain(self.spent()), "consecutive_blocks": self.consecutive_blocks(),
@@ -1258,8 +1368,7 @@ class Model:
 
     def observe_call(self, call):
         observed = {"expect": call.spoken_verdict(), "failures": sorted({code for code, _ in call.failures})}
-        if call.failures and call.reason() in DETAILED:
-            observed["detail"] = call.failures[0][1]
+        observed.update(detail_of(call.failures))
         if call.went_ahead or call.state == "awaiting_approval":
             observed["settles"] = self.spoken_state(call)
         if call.approval and call.approval_open:
@@ -1346,8 +1455,7 @@ class Model:
         failures = self.start(call, entry.get("args", call.args))
         observed = {"expect": f"block:{failures[0][0]}" if failures else "allow",
                     "failures": sorted({code for code, _ in failures}), "settles": self.settles_of(call)}
-        if failures and failures[0][0] in DETAILED:
-            observed["detail"] = failures[0][1]
+        observed.update(detail_of(failures))
         return observed
 
     def settles_of(self, call):
@@ -1387,6 +1495,16 @@ class Model:
 
 ACTIONS = ("call", "step", "text", "preflight", "approve", "deny", "timeout", "begin", "receipt", "label", "cost",
            "kill", "close", "check")
+
+
+def detail_of(failures):
+    """What the first failure is about, and whether it is a call in flight."""
+    observed = {}
+    if failures and failures[0][0] in DETAILED:
+        observed["detail"] = failures[0][1]
+    if failures and failures[0][0] == "forbidden_in_state":
+        observed["in_flight"] = isinstance(failures[0][0], InFlight)
+    return observed
 
 
 def covers(tools, tool):

@@ -10,9 +10,12 @@ import decimal
 import functools
 import json
 import re
+import sys
 
-# Far more digits than any bound, sum or tolerance in a scenario can need.
-decimal.getcontext().prec = 200
+# More digits than a sum or a product of two numbers that a call may hold can have.
+decimal.getcontext().prec = 50_000
+sys.set_int_max_str_digits(0)
+DIGITS_MAX = 10_000  # of a number in a call's arguments, when it is written out
 
 
 class _Absent:
@@ -46,6 +49,32 @@ def exact(value):
     return decimal.Decimal(repr(value)) if isinstance(value, float) else decimal.Decimal(value)
 
 
+def is_written_within(value):
+    """Whether a number has no more digits than a call may hold, when it is written out without an exponent."""
+    _, digits, exponent = exact(value).as_tuple()
+    digits = "".join(map(str, digits)).lstrip("0")
+    if not digits:
+        return True
+    exponent += len(digits) - len(digits.rstrip("0"))
+    digits = len(digits.rstrip("0"))
+    if exponent >= 0:
+        return digits + exponent <= DIGITS_MAX
+    return max(digits + exponent, 1) - exponent <= DIGITS_MAX
+
+
+def all_written_within(value):
+    if is_number(value):
+        return is_written_within(value)
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return all(all_written_within(member) for member in members)
+
+
+def write_json(value):
+    """JSON text; a decimal is written with all its digits."""
+    text = json.dumps(value, default=lambda number: f"<<{number_text(number)}>>")
+    return re.sub(r'"<<(-?[0-9.]+)>>"', r"\1", text)
+
+
 def number_text(value):
     value = exact(value)
     if value == 0:
@@ -70,9 +99,11 @@ def deep_equal(left, right):
 
 
 def plain(value):
-    """The value with decimals as the shortest int or float, so that json can write it."""
+    """The value with decimals as int or float where that is the same number."""
     if isinstance(value, decimal.Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
+        if value == value.to_integral_value():
+            return int(value)
+        return float(value) if exact(float(value)) == value else value
     if isinstance(value, list):
         return [plain(member) for member in value]
     if isinstance(value, dict):

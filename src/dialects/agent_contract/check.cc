@@ -175,8 +175,13 @@ class Check {
   void check_consolidation() {
     const json::Node consolidation = root_["consolidation_report"];
     if (!consolidation.is_object()) {
-      if (consolidation_required(options_.input_envelope))
-        add(List::Missing, Code::HANDOFF_CONSOLIDATION_REPORT, place_of_absent(root_, "consolidation_report"));
+      // What is there and is no report is none, whether one is asked for or not. Null stands for nothing.
+      if (consolidation && !consolidation.is_null())
+        add(List::Missing, Code::HANDOFF_CONSOLIDATION_REPORT, place(consolidation),
+            {{"problem", "is " + std::string(json::kind_name(consolidation.kind())) + ", and must be an object"}});
+      else if (consolidation_required(options_.input_envelope))
+        add(List::Missing, Code::HANDOFF_CONSOLIDATION_REPORT, place_of_absent(root_, "consolidation_report"),
+            {{"problem", "is missing, and the input asks for it"}});
       return;
     }
     for (const auto& [name, code] : kConsolidation)

@@ -139,7 +139,7 @@ Result<void> rule_on_call(Act& act, Approval approval, const RuledBy& by) {
       by.ruling == session::Ruling::Approved || (by.ruling == session::Ruling::TimedOut && approval.allow_on_timeout);
   const auto to = yes ? ApprovalState::Approved
                       : (by.ruling == session::Ruling::Denied ? ApprovalState::Denied : ApprovalState::Expired);
-  const auto spend = static_cast<std::int64_t>(approval.spend_seconds.approximate() + 0.999);
+  const auto spend = approval.spend_seconds.rounded_up(limits::kApprovalSecondsMax);
   if (auto done = move_approval(act, by.actor, approval, to, by.note,
                                 yes ? std::optional(act.now + spend) : std::nullopt, by.is);
       !done)

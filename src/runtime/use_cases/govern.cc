@@ -354,6 +354,7 @@ class Opening {
       labels.insert(labels.end(), in_->labels.begin(), in_->labels.end());
     }
     payload.set("pack", pack_);
+    payload.set("rules_version", session::kRulesVersion);
     payload.set("role", role_);
     const Caller& who = act_.caller();
     payload.set("actor_id", held_ ? held_->session.actor_id : who.actor.id);
@@ -770,7 +771,7 @@ class Govern {
       approval.requested_by = by_agent ? held_.session.agent_id : held_.session.actor_id;
       approval.requested_at = act_.now;
       approval.spend_seconds = call.asked->timeout_seconds;
-      approval.expires_at = act_.now + static_cast<std::int64_t>(call.asked->timeout_seconds.approximate() + 0.999);
+      approval.expires_at = act_.now + call.asked->timeout_seconds.rounded_up(limits::kApprovalSecondsMax);
       approval.allow_on_timeout = call.asked->allow_on_timeout;
       if (auto done = request_approval(act_, approval); !done) return done;
       tell_approval(body.find("calls")->elements()[i], approval);
@@ -800,8 +801,7 @@ class Govern {
       payload.set("verdict", started.failures.empty() ? "allow" : "block");
       payload.set("failures", failures_value(started.failures));
       const std::string call_id = call->id;
-      session::take_start(*held_.session.rules, state,
-                          {call_id, !started.failures.empty(), started.facts, started.digest, started.waits});
+      session::take_start(*held_.session.rules, state, session::begun_of(call_id, started));
       if (auto done = append_session(act_, id_, kCallStarted, std::move(payload), Act::Is::Beside); !done) return done;
       body.find("calls")->elements()[i].set("started", started.failures.empty());
       if (why != nullptr) *why = started.failures;
@@ -953,6 +953,9 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   payload.set("call_id", call_id);
   payload.set("verdict", verdict.failures.empty() ? "allow" : "block");
   payload.set("failures", failures_value(verdict.failures));
+  // Arguments that the rules cannot look at are not recorded: they may hold a number that no entry can hold.
+  if (arguments && !verdict.failures.empty() && verdict.failures.back().code() == Code::arguments_malformed)
+    payload.set("malformed", true);
   if (verdict.facts) {
     set_arguments(payload, arguments);
     payload.set("arguments_sha256", digest);
@@ -961,8 +964,7 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   }
   if (held.lease_stale) payload.set("lease_stale", true);
   if (!protected_path.empty()) payload.set("protected_path", protected_path);
-  const session::Effects effects = session::take_start(
-      *held.session.rules, state, {call_id, !verdict.failures.empty(), verdict.facts, verdict.digest, verdict.waits});
+  const session::Effects effects = session::take_start(*held.session.rules, state, session::begun_of(call_id, verdict));
   if (effects.killed) payload.set("killed", true);
   if (auto done = append_session(act, session_id, kCallStarted, std::move(payload)); !done) return done;
   if (effects.killed)

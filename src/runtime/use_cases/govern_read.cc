@@ -43,6 +43,7 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   const GovernedSession& session = **found;
   Value out = Value::object();
   out.set("pack", session.rules->plan->hash);
+  out.set("rules_version", session.rules_version);
   if (!session.workflow_id.empty()) out.set("workflow_id", session.workflow_id);
   out.set("agent", session.rules->plan->agent);
   if (!session.role.empty()) out.set("role", session.role);
