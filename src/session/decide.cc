@@ -71,8 +71,10 @@ class StepJudge {
     const json::Node root = call.arguments.root();
     if (!root || (!root.is_object() && !call.arguments.is_record()))
       return block(
-          out, refusal(Code::arguments_malformed,
-                       {{"problem", root ? "they are " + std::string(json::kind_name(root.kind())) : call.malformed}}));
+          out, refusal(call.malformed_as,
+                       {{"problem", root ? "they are " + std::string(json::kind_name(root.kind())) : call.malformed},
+                        {"member", call.malformed},
+                        {"tool", call.tool}}));
     if (!call.protected_path.empty() &&
         (call.protected_always || !tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::protected_path, {{"path", call.protected_path}}));

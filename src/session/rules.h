@@ -57,6 +57,7 @@ struct ToolRules {
   // It only reads, and no rule of the pack remembers, counts or guards its calls by themselves: what they leave behind is a step, a call
   // and an entry of the loop's window.
   bool is_plain_read = false;
+  bool reads_facts = false;  // a rule of the tool reads what Baton derives of a call (contract/facts.h)
 };
 
 struct Rules {
