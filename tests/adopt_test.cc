@@ -288,19 +288,24 @@ TEST(Rules, are_said_by_contracts_that_compile) {
   };
   const auto has = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
 
+  constexpr std::string_view kAsksAboutOpaque =
+      "checkpoint: {when: [{path: \"$['dev.baton'].opaque\", equals: true}], timeout_seconds: 600}\n";
+
   // What is allowed is allowed, and so is everything else: the client asks about that.
   auto [allowed, allowed_files] =
       pack(hooks::Client::Claude, R"x({"permissions":{"allow":["Bash(git:*)","WebFetch(domain:a.org)"]}})x");
   EXPECT_TRUE(has(allowed_files["Bash.yaml"], "input_invariants: []"));
-  EXPECT_FALSE(has(allowed_files["Bash.yaml"], "checkpoint"));
+  EXPECT_TRUE(has(allowed_files["Bash.yaml"], kAsksAboutOpaque)) << "what cannot be read is asked about";
+  EXPECT_FALSE(has(allowed_files["Edit.yaml"], "checkpoint"));
   EXPECT_TRUE(allowed.not_carried.empty());
 
   auto [denied, denied_files] =
       pack(hooks::Client::Claude,
            R"x({"permissions":{"deny":["Bash(rm:*)","Read(**/.env)","WebSearch"],"ask":["Write"]}})x");
-  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$.uses['rm']"));
-  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$.lines.paths"));
-  EXPECT_TRUE(has(denied_files["Bash.yaml"], "{path: $.opaque, equals: true}")) << "what cannot be read is asked about";
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$['dev.baton'].uses['rm']"));
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$['dev.baton'].lines.paths"));
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], kAsksAboutOpaque));
+  EXPECT_TRUE(has(denied_files["Read.yaml"], "$['dev.baton'].paths[0]"));
   EXPECT_TRUE(has(denied_files["WebSearch.yaml"], "gate: block"));
   EXPECT_TRUE(has(denied_files["Write.yaml"], "when: always"));
   EXPECT_TRUE(denied.not_carried.empty());
@@ -311,10 +316,18 @@ TEST(Rules, are_said_by_contracts_that_compile) {
   EXPECT_TRUE(has(only_files["write_file.yaml"], "gate: block"));
   EXPECT_FALSE(has(only_files["read_file.yaml"], "gate: block"));
   EXPECT_TRUE(has(only_files["Bash.yaml"], "length_lte: 1"));
+  EXPECT_TRUE(has(only_files["Bash.yaml"], kAsksAboutOpaque));
+  EXPECT_FALSE(has(only_files["Bash.yaml"], "equals: false"))
+      << "what cannot be read needs a person; it is not refused";
   auto [but, but_files] = pack(hooks::Client::OpenCode,
                                R"x({"permission":{"bash":{"*":"deny","git *":"allow"},"webfetch":"deny","*":"ask"}})x");
   EXPECT_TRUE(has(but_files["Bash.yaml"], "git(?: .*)?"));
   EXPECT_FALSE(has(but_files["Bash.yaml"], "gate: block"));
+  auto [patching, patching_files] = pack(hooks::Client::OpenCode, R"x({"permission":{}})x");
+  EXPECT_TRUE(has(patching_files["apply_patch.yaml"], kAsksAboutOpaque));
+  // No pack that is written has an old path.
+  for (const auto* files : {&allowed_files, &denied_files, &only_files, &but_files, &patching_files})
+    for (const auto& [name, text] : *files) EXPECT_EQ(text.find("$."), text.find("$.url")) << name;
   EXPECT_TRUE(has(but_files["webfetch.yaml"], "gate: block"));
   EXPECT_TRUE(has(but_files["edit.yaml"], "when: always"));
 

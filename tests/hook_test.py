@@ -635,6 +635,22 @@ def what_no_contract_allows(place):
     passed(place.after("Read", {"file_path": ".claude/settings.json"}, {}))
     denied(place.before("Write", {"file_path": ".claude/settings.json", "content": "{}"}), "protected_path")
     denied(place.before("Bash", {"command": "echo {} > .claude/settings.json"}), "protected_path")
+    # A link to what is protected, also to what is not there yet; and a second way into the project.
+    os.symlink(place.store, here / "link")
+    denied(place.before("Read", {"file_path": str(here / "link/ledger.db")}), "protected_path")
+    denied(place.before("Bash", {"command": f"cat {here}/link/ledger.db"}), "protected_path")
+    os.symlink(here / ".claude/settings.json", here / "settings")
+    denied(place.before("Write", {"file_path": str(here / "settings"), "content": "{}"}), "protected_path")
+    os.symlink(here, here / "around")
+    denied(place.before("Write", {"file_path": str(here / "around/pack/Bash.yaml"), "content": "x"}), "protected_path")
+    # Spelled otherwise, in arguments that no rule of Baton's knows by name, from where the client says it is.
+    tracker = "mcp__tickets__list"
+    for path in ("x\n" + place.store, f"file://{place.store}", place.store.replace("a", "%61"), str(here / "around/../link/x")):
+        denied(place.before(tracker, {"of": "me", "relative": [path]}), "protected_path")
+    denied(place.hook("claude", "PreToolUse", {"tool_name": tracker, "tool_input": {"of": "me", "at": "link/x"}, "cwd": str(here), "tool_use_id": "rel"}),
+           "protected_path")
+    denied(place.before("Bash", {"command": "cp -r evil/. .claude"}), "protected_path")
+    denied(place.before("Bash", {"command": "cat .cl*/x .b*/config.yaml"}), "protected_path")
     # What is handed over in the end is looked at as well.
     session = place.node.request("POST", "/v1/sessions", {"role": "agent"}, token=place.token).json["session"]
 
@@ -645,6 +661,33 @@ def what_no_contract_allows(place):
     need(proposed["calls"][0]["verdict"] == "allow", proposed)
     begun = ask("start", {"call_id": "w", "arguments": {"file_path": "/srv/app/.mcp.json"}})
     need(begun["verdict"] == "block" and begun["failures"][0]["code"] == "protected_path", begun)
+
+
+def facts_are_batons(place):
+    """What a contract sees of a command is what the hook saw of it; what the model writes beside it is refused."""
+    denied(place.before("Bash", {"command": "make test", "program": "ls"}), "fact_in_arguments")
+    denied(place.before("Bash", {"command": "make test", "dev.baton": {"opaque": False}}), "fact_in_arguments")
+    denied(place.before("Read", {"file_path": "a", "paths": []}), "fact_in_arguments")
+    denied(place.before("mcp__tickets__list", {"of": "me", "dev.baton": {}}), "fact_in_arguments")
+    passed(place.before("mcp__tickets__list", {"of": "me", "programs": ["ls"]}))
+    passed(place.before("Bash", {"command": "make test"}))
+    recorded = place.entries("session.step")[-1]["calls"][0]["arguments"]
+    need(recorded["command"] == "make test" and recorded["dev.baton"]["program"] == "make" and recorded["dev.baton"]["cwd"] == "/srv/app", recorded)
+    passed(place.after("Bash", {"command": "make test"}, {"stdout": "ok"}))
+    # A contract on facts, and a call that has none.
+    pack = Path(place.folder) / "claude"
+    place.run("contract", "new", str(pack), "--for", "claude")
+    checked = place.run("contract", "check", str(pack))
+    need("FACT_PATH_MOVED" not in checked, checked)
+    place.run("contract", "activate", str(pack), "--role", "claude", "--node", "unix:" + place.node.socket_path)
+    session = place.node.request("POST", "/v1/sessions", {"role": "claude"}, token=place.token).json["session"]
+    for arguments, reason in (({"command": "ls"}, "facts_missing"), ({"command": "ls", "dev.baton": {"opaque": False}}, "fact_in_arguments")):
+        told = place.node.request("POST", f"/v1/sessions/{session['id']}/calls", {"calls": [{"tool": "Bash", "arguments": arguments}]},
+                                  session=session["token"]).json
+        need(told["calls"][0]["reason"] == reason, told)
+    # A line that Baton cannot read needs a person.
+    denied(place.hook("claude", "PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "x=1; $x"}, "tool_use_id": "opaque", "session_id": "client-2"},
+                      "--role", "claude"), "checkpoint")
 
 
 def a_pack_to_start_from(place):
@@ -754,7 +797,7 @@ STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
     below_a_supervised_agent, called_past_baton, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
-    last_words_from_the_transcript, names_with_dashes, what_no_contract_allows,
+    last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,
     a_pack_to_start_from)}
 STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-contract"}}}) for one in (
     subagents_owe_a_block, completed_waits_for_subagents, copilots_subagents)}

@@ -84,6 +84,7 @@ Value show(const Event& event) {
   put("tool", event.tool);
   if (event.is_mcp) out.set("is_mcp", true);
   if (!event.arguments.is_null()) out.set("arguments", event.arguments);
+  put("reserved", event.reserved);
   if (event.output) out.set("output", *event.output);
   if (event.failed) out.set("failed", true);
   if (event.exit_code) out.set("exit_code", *event.exit_code);
@@ -223,7 +224,7 @@ TEST(Events, without_a_reader_of_commands_a_command_is_opaque) {
       read(Client::Claude, "",
            R"({"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}})");
   ASSERT_TRUE(event) << event.error();
-  EXPECT_EQ(json::write(event->arguments), R"({"command":"ls","opaque":true,"cwd":""})");
+  EXPECT_EQ(json::write(event->arguments), R"({"command":"ls","dev.baton":{"command":"ls","opaque":true,"cwd":""}})");
 }
 
 TEST(Names, of_clients_and_kinds_are_told_back) {

@@ -155,8 +155,6 @@ struct Contract {
   bool only = false;                                            // nothing but `commands`
   std::vector<std::string> commands;                            // regular expressions of what is admitted
   std::vector<std::pair<std::string, std::string>> invariants;  // path and rule
-  bool reads_commands =
-      false;  // one of them is about what a command line would run: one that cannot be read is asked about
 };
 
 class Carrying {
@@ -352,10 +350,9 @@ class Carrying {
         return not_carried(rule,
                            "what is not plain words, with at most one `*` at the end, cannot be said in a contract");
       // First the one whose refusal says what is meant.
-      if (open_end) invariant("Bash", "\"$.uses['" + *words + "']\"", "exists: false");
-      regex("Bash", "$.lines.commands",
+      if (open_end) invariant("Bash", "\"$['dev.baton'].uses['" + *words + "']\"", "exists: false");
+      regex("Bash", "\"$['dev.baton'].lines.commands\"",
             whole_text(beyond(*words, open_end ? std::optional(' ') : std::nullopt, Among::Lines), Among::Lines));
-      shell.reads_commands = true;
       return carried(rule,
                      "the contract of Bash blocks it, wherever it stands in a command line; one that cannot be "
                      "read has a checkpoint");
@@ -437,11 +434,11 @@ class Carrying {
           "at their beginning or end");
     for (const std::string_view tool : split(files.tools, ' ')) {
       // What the hook lists, whichever member of the input it stood in.
-      invariant(std::string(tool), "$.paths", "length_lte: 1");
-      regex(std::string(tool), "\"$.paths[0]\"", whole_text(*alone, Among::Alone));
+      invariant(std::string(tool), "\"$['dev.baton'].paths\"", "length_lte: 1");
+      regex(std::string(tool), "\"$['dev.baton'].paths[0]\"", whole_text(*alone, Among::Alone));
     }
-    regex("Bash", files.writes ? "$.lines.writes" : "$.lines.paths", whole_text(*lines, Among::Lines));
-    contracts_["Bash"].reads_commands = true;
+    regex("Bash", files.writes ? "\"$['dev.baton'].lines.writes\"" : "\"$['dev.baton'].lines.paths\"",
+          whole_text(*lines, Among::Lines));
     carried(rule, "the contracts of the tools for files keep out of " + shown(*closed) +
                       ", and that of Bash as far as a command " + (files.writes ? "says what it writes" : "names it"));
   }
@@ -464,6 +461,11 @@ class Carrying {
     for (const auto& [name, contract] : contracts_) out_.files.emplace_back(name + ".yaml", text_of(name, contract));
   }
 
+  // Tools whose calls Baton cannot always read: then a person is asked.
+  bool may_be_opaque(std::string_view tool) const {
+    return tool == "Bash" || hooks::shape_of(client_, tool).shape == hooks::Shape::Patch;
+  }
+
   std::string text_of(const std::string& name, const Contract& contract) const {
     std::string out = "tool: " + yaml_quoted(name) + "\nside_effect: " + contract.side_effect +
                       "\nevidence_class: ack_only\ncommit_requirement: acknowledged\n"
@@ -471,16 +473,15 @@ class Carrying {
                       "rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 5}}\n";
     if (contract.denied) out += "gate: block\n";
     else if (contract.asked) out += "checkpoint: {when: always, timeout_seconds: 600}\n";
-    else if (contract.reads_commands && !contract.only)
-      out += "checkpoint: {when: [{path: $.opaque, equals: true}], timeout_seconds: 600}\n";
+    else if (may_be_opaque(name))
+      out += "checkpoint: {when: [{path: \"$['dev.baton'].opaque\", equals: true}], timeout_seconds: 600}\n";
     std::vector<std::string> inputs;
     const auto wants = [&](const std::string& path, const std::string& rule) {
       inputs.push_back("    - {path: " + path + ", " + rule + "}\n");
     };
     if (contract.only) {
-      wants("$.opaque", "equals: false");
-      wants("$.commands", "length_lte: 1");
-      wants("$.command",
+      wants("\"$['dev.baton'].commands\"", "length_lte: 1");
+      wants("\"$['dev.baton'].command\"",
             "regex: " + yaml_quoted(contract.commands.empty() ? "^$" : "^(?:" + join(contract.commands, "|") + ")$"));
     }
     for (const auto& [path, rule] : contract.invariants) wants(path, rule);

@@ -363,6 +363,9 @@ class RuleReader {
       out.tool = compiler_.need_tool(tool, Code::CHECKPOINT_UNKNOWN_TOOL);
       if (!out.tool) return;
     }
+    if (out.tool)
+      for (const json::Node list : {entry["when"], entry["context"]})
+        for (const json::Node one : list.elements()) compiler_.warn_of_moved(plan_.tools[*out.tool].name, one["path"]);
     if (out.allow_on_timeout)
       for (ToolId id = 0; id < plan_.tools.size(); ++id) {
         const Tool& one = plan_.tools[id];

@@ -77,6 +77,8 @@ struct Compiler {
   std::optional<PhaseId> need_phase(json::Node at);
   std::optional<SlotId> need_slot(json::Node at);
   Checkpoint checkpoint_at(json::Node entry);
+  // FACT_PATH_MOVED, when `path` is an old path into the arguments of `tool`.
+  void warn_of_moved(std::string_view tool, json::Node path);
 };
 
 }  // namespace baton::contract

@@ -310,7 +310,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
       body.set("subagent", std::move(by));
     }
     cases().govern_call(asked_->mutation(), session_, json::write(body),
-                        answered([](Hook& self, Answer answer) { self.decided(answer.body); }));
+                        answered([](Hook& self, Answer answer) { self.decided(answer.body); }),
+                        runtime::UseCases::Facts{event_.reserved, event_.cwd});
   }
 
   void decided(const Value& body) {

@@ -216,7 +216,14 @@ class UseCases {
   // A response with its calls, as JSON (session/door.h); `start: true` begins what is allowed in the same commit. `other_door: true` leaves
   // that to another door, whose proposal of the same tool with the same arguments is then this call, and is not counted again. What is blocked is an
   // answer, not a refusal. Refused: SESSION_UNKNOWN, SESSION_NOT_YOURS, SESSION_GOVERNED, CALL_DUPLICATE, SESSION_OPTIONS.
-  void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done);
+  // `facts`: from a door that has read the event of a coding agent; only then may arguments hold facts (hooks/facts.h).
+  struct Facts {
+    std::string reserved =
+        {};                // a member of the tool's input that has the name of a fact; not empty: the call is refused
+    std::string cwd = {};  // where the client makes the call; empty: it does not say
+  };
+  void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done,
+                   std::optional<Facts> facts = std::nullopt);
   // {call_id, arguments?}: what is really handed over. CALL_UNKNOWN, call_not_open. `waits`: when it is busy it is tried again for the
   // same question, so that an idempotency key is for the answer at the end.
   void start_call(const Mutation& by, std::string session_id, std::string start, Answered done, bool waits = false);

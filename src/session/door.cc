@@ -48,12 +48,12 @@ ReadProposal read_proposal(json::Node step) {
           text.string(), {.bytes_max = limits::kCallArgumentsBytesMax, .depth_max = limits::kCallArgumentsDepthMax});
       if (document) {
         out.documents.push_back(std::move(*document));
-        one.arguments = Values::of_document(out.documents.back().root());
+        one.arguments = Values::of_call(out.documents.back().root());
       } else {
         one.malformed = document.error().what;
       }
     } else if (call["arguments"]) {
-      one.arguments = Values::of_document(call["arguments"]);
+      one.arguments = Values::of_call(call["arguments"]);
     } else {
       one.malformed = "there are none";
     }
@@ -150,7 +150,7 @@ Value EngineDoor::start(const std::string& call_id, const Value* arguments) {
   std::string digest;
   if (arguments != nullptr) {
     document.emplace(document_of(*arguments));
-    values = Values::of_document(document->root());
+    values = Values::of_call(document->root());
     digest = digest_of(document->root()).value_or("");
   }
   StartVerdict verdict = session::start(*rules_, state_, call_id, values, digest, false, nullptr, commons_);

@@ -112,6 +112,17 @@ void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std:
   inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));
 }
 
+namespace {
+
+// Where the folder is by its name, and where links lead from there.
+void protect_folder(protection::Paths& paths, std::string folder) {
+  std::string real = paths.links == nullptr ? folder : paths.links->resolved(folder);
+  if (real != folder) paths.fixed.push_back(std::move(real));
+  paths.fixed.push_back(std::move(folder));
+}
+
+}  // namespace
+
 bool is_folder_told(std::string_view folder) {
   return folder.empty() || (folder.size() > 1 && folder.size() <= kFolderBytesMax && folder.front() == '/');
 }
@@ -121,7 +132,7 @@ Answered protect_when_done(Engine& engine, std::string folder, Answered done) {
   return [&engine, folder = std::move(folder), done = std::move(done)](Result<Answer> answer) {
     if (answer && answer->refused.empty()) {
       auto paths = std::make_shared<protection::Paths>(*engine.protects());
-      paths->fixed.push_back(folder);
+      protect_folder(*paths, folder);
       engine.protect(std::move(paths));
     }
     done(std::move(answer));
@@ -133,7 +144,7 @@ Result<void> UseCases::protect(protection::Paths paths) {
   if (!reader) return tl::make_unexpected(reader.error());
   auto found = (*reader)->find({.table = tables::kPackRoles}, [&](const store::Row& row) {
     if (const auto content = json::parse(text_at(row, 2)); content && content->root()["folder"].is_string())
-      paths.fixed.emplace_back(content->root()["folder"].string());
+      protect_folder(paths, std::string(content->root()["folder"].string()));
     return true;
   });
   if (!found) return found;
