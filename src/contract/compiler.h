@@ -63,6 +63,7 @@ struct Compiler {
   void derive_invariants(ToolId id);
   void check_evidence();   // OUTPUT_NOT_EVIDENCE
   void check_beginning();  // PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, variables
+  void check_servers();    // TOOL_OF_SEVERAL_SERVERS
   void list_checks();
 
   // The tool of this name; a finding with `code` when there is none.

@@ -165,6 +165,17 @@ bool runs_one_of(const shell::Parsed& parsed, std::span<const std::string_view> 
   return false;
 }
 
+// What approves definitions of MCP servers. The proxy itself is not for others; what is behind `--` is the server's.
+std::optional<std::string> mcp_command_for_others(const shell::Command& command) {
+  static constexpr std::array<std::string_view, 2> kForOthers = {"lock", "approve-changes"};
+  for (const shell::Word& word : std::span(command.words).subspan(1)) {
+    if (!word.is_literal()) return "a command of Baton's that is not known";
+    if (word.text == "--") break;
+    if (std::ranges::find(kForOthers, word.text) != kForOthers.end()) return "`baton mcp " + word.text + "`";
+  }
+  return std::nullopt;
+}
+
 // Commands of Baton's that are for whoever stands above the agent: they take the wiring out, end the node, or speak for the client.
 std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
   static constexpr std::array<std::string_view, 3> kForOthers = {"adopt", "serve", "stop"};
@@ -177,6 +188,7 @@ std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
     for (const shell::Word& word : std::span(command.words).subspan(1)) {
       if (!word.is_literal()) return "a command of Baton's that is not known";
       if (std::ranges::find(kForOthers, word.text) != kForOthers.end()) return "`baton " + word.text + "`";
+      if (word.text == "mcp") return mcp_command_for_others(command);
       if (!word.text.starts_with('-')) break;
     }
   }

@@ -17,6 +17,7 @@ struct Activation {
   std::string hash, agent, role;
   std::vector<std::string> pieces;
   std::string folder = {};  // where the files lie; empty: not told
+  bool holds_texts = false;  // what MCP servers say of themselves is held to the pack
 };
 Result<void> activate(Act& act, const Activation& asked);
 // Is it empty, or an absolute path that something can be below of?
