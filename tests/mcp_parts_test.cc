@@ -141,7 +141,7 @@ TEST(McpCatalogue, TheFirstDefinitionHolds) {
   EXPECT_TRUE(catalogue.is_pinned(0, "t"));
   // Spelled otherwise it is the same; and what nobody is told of is not part of it.
   see(catalogue, 0,
-      R"({"inputSchema":{"a":1.0, "type":"object"},"name":"t","description":"d","title":"T","icons":[]})");
+      R"({"inputSchema":{"a":1.0, "type":"object"},"name":"t","description":"d","icons":[],"_meta":{"a":1}})");
   EXPECT_TRUE(catalogue.changed(0, "t").empty());
   see(catalogue, 0, R"({"name":"t","description":"D","inputSchema":{"type":"object","a":1},"annotations":{}})");
   EXPECT_EQ(catalogue.changed(0, "t"), (std::vector<std::string>{"annotations", "description"}));
@@ -154,9 +154,9 @@ TEST(McpCatalogue, TheFirstDefinitionHolds) {
 TEST(McpCatalogue, NamesOfSeveralServers) {
   const Catalogue one({"files"}), several({"a", "a__b", "files"});
   EXPECT_EQ(one.client_name(0, "read"), "read");
-  EXPECT_EQ(one.node_name(0, "read"), "read");
+  EXPECT_EQ(one.full_name(0, "read"), "files/read");
   EXPECT_EQ(several.client_name(2, "read"), "files__read");
-  EXPECT_EQ(several.node_name(2, "read"), "files/read");
+  EXPECT_EQ(several.full_name(2, "read"), "files/read");
   EXPECT_EQ(several.owner("files__read")->server, 2u);
   EXPECT_EQ(several.owner("files__read")->tool, "read");
   EXPECT_EQ(several.owner("a__b__c")->server, 1u);  // the longest name that fits

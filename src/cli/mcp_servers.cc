@@ -7,7 +7,7 @@
 #include "cli/input.h"
 #include "cli/mcp.h"
 #include "cli/render.h"
-#include "net/url.h"
+#include "net/http_client.h"
 #include "proxy/config.h"
 
 namespace baton::cli {

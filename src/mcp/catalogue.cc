@@ -14,7 +14,6 @@ namespace {
 constexpr auto& kPartNames = contract::kDefinitionParts;
 constexpr std::size_t kNotesMax = 64;  // of one tool in one session
 constexpr std::string_view kClientSeparator = "__";
-constexpr std::string_view kNodeSeparator = "/";
 
 // Of a part that is absent: of nothing, which no JSON is.
 Sha256 digest_of(json::Node part) {
@@ -75,9 +74,8 @@ std::string Catalogue::client_name(std::size_t server, std::string_view tool) co
   return servers_[server] + std::string(kClientSeparator) + std::string(tool);
 }
 
-std::string Catalogue::node_name(std::size_t server, std::string_view tool) const {
-  if (servers_.size() == 1) return std::string(tool);
-  return servers_[server] + std::string(kNodeSeparator) + std::string(tool);
+std::string Catalogue::full_name(std::size_t server, std::string_view tool) const {
+  return servers_[server] + "/" + std::string(tool);
 }
 
 // A server's name may itself hold the separator: the longest name that fits is meant.
@@ -120,7 +118,7 @@ void Catalogue::look_at_texts(Pin& pin, std::size_t server, json::Node definitio
                               std::vector<std::string>& notes) const {
   const std::vector<Suspicion> found = suspicions_in(definition);
   if (found.empty()) return;
-  const std::string tool = printable(node_name(server, definition["name"].string()), 200);
+  const std::string tool = printable(full_name(server, definition["name"].string()), 200);
   for (const Suspicion& one : found) {
     std::string line = "the texts of " + tool + " are suspicious: " + text_of(one);
     if (held_.suspicious_is_withheld) line += "; it is withheld";

@@ -2,8 +2,8 @@
 // The tools of the servers behind a conversation: what each is called on either side, how it was defined when it was first seen,
 // and which of them the client has been shown.
 //
-// Names. Towards the client and towards the node a tool has its own name when there is one server. With several it is
-// `server__tool` for the client (clients allow few characters) and `server/tool` for the node. Prompts are named as tools are.
+// Names. Towards the client a tool has its own name when there is one server, and is `server__tool` when there are several: clients allow
+// few characters. Prompts are named as tools are. What the node calls a tool depends on the contracts (contract/tools_lock.h).
 //
 // Names do not depend on which tools the servers have now, nor on which servers run: another server's new tool changes no name.
 //
@@ -44,7 +44,7 @@ class Catalogue {
   const std::string& server_name(std::size_t server) const { return servers_[server]; }
 
   std::string client_name(std::size_t server, std::string_view tool) const;
-  std::string node_name(std::size_t server, std::string_view tool) const;
+  std::string full_name(std::size_t server, std::string_view tool) const;  // server/tool
   struct Owner {
     std::size_t server = 0;
     std::string tool;  // as its server calls it
