@@ -273,7 +273,7 @@ class Proxies {
     for (const McpServer& server : place.servers) add(server);
     // A contract that names no server is for none of several. The options of the proxy come before the server's command.
     if (all_.size() > 1)
-      for (Proxied& one : all_) one.arguments.insert(one.arguments.begin() + 1, "--among-others");
+      for (Proxied& one : all_) one.arguments.insert(one.arguments.begin() + 5, "--among-others");
   }
   const std::vector<Proxied>& all() const { return all_; }
   const std::vector<std::string>& left_out() const { return left_out_; }
