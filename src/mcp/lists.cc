@@ -322,6 +322,7 @@ void Conversation::Core::explain_name(std::size_t server, std::string_view tool)
   if (tool.find_first_of(":/") != std::string_view::npos || !contract_names.contains(tool) ||
       contract_names.contains(name + ":" + std::string(tool)) || contract::may_be_bare(name, tool, known))
     return;
+  if (known.lock != nullptr && known.lock->tool(name, tool) == nullptr) return;  // it is withheld, and that is said
   if (explained.size() < kExplainedMax && explained.insert(catalogue.full_name(server, tool)).second)
     out->push_back(Note{contract::why_not_bare(name, tool, known)});
 }
