@@ -59,7 +59,7 @@ class Place(Workspace):
 
     def server(self, name):
         return {"command": sys.executable, "args": [FIXTURE],
-                "env": {"FIXTURE_TOOLS": os.path.join(self.folder, f"{name}.json"), "FIXTURE_LOG": os.path.join(self.folder, f"{name}.log")}}
+                "env": {"FIXTURE_TOOLS": os.path.join(self.folder, f"{name}.json"), "FIXTURE_LOG": os.path.join(self.folder, f"calls-{name}.log")}}
 
     def config(self, *names):
         path = Path(self.folder) / "servers.json"
@@ -68,7 +68,7 @@ class Place(Workspace):
 
     def done(self, server):
         try:
-            return [json.loads(line)[0] for line in (Path(self.folder) / f"{server}.log").read_text().splitlines()]
+            return [json.loads(line)[0] for line in (Path(self.folder) / f"calls-{server}.log").read_text().splitlines()]
         except FileNotFoundError:
             return []
 

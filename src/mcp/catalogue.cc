@@ -108,9 +108,10 @@ void Catalogue::hold_to_lock(Pin& pin, std::size_t server, json::Node definition
   if (!is_new)
     for (const std::string& line : lines_of(*change)) note("  " + line);
   if (passes || pin.against) return;
-  Against against{Against::Why::NotApproved, is_new ? "it is new" : "its " + parts_of(*change) + " changed", {}};
-  for (const std::string_view part : split(parts_of(*change), ','))
-    if (!is_new) against.members.emplace_back(trim(part));
+  const std::string parts = parts_of(*change);
+  Against against{Against::Why::NotApproved, is_new ? "it is new" : "its " + parts + " changed", {}};
+  if (!is_new)
+    for (const std::string_view part : split(parts, ',')) against.members.emplace_back(trim(part));
   pin.against = std::move(against);
 }
 

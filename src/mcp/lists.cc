@@ -589,6 +589,10 @@ void Conversation::Core::gathered(std::uint64_t number) {
     Asking& asking = questions[question];
     asking.ticket = gathering.answers;
     asking.pages = std::move(gathering.pages);
+    // In the order of the configuration, whoever answered first.
+    std::ranges::stable_sort(asking.pages, {}, [](const ToolsPage& page) {
+      return page.entries.empty() ? std::size_t{0} : page.entries.front().server;
+    });
     for (ToolsPage& page : asking.pages) page.is_last = true;
     out->push_back(AskCallable{question});
     return;
