@@ -61,21 +61,20 @@ TEST(ToolsLock, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(read.lock->tool("web", "send"), nullptr);
   EXPECT_EQ(read.lock->tool("other", "send"), nullptr);
   // What neither a model nor a client acts on is not part of it; the order of members is none.
-  const ToolsLock same = lock_of(
-      {{"files", R"([{"inputSchema":{"type":"object"},"name":"look"},
+  const ToolsLock same = lock_of({{"files", R"([{"inputSchema":{"type":"object"},"name":"look"},
          {"annotations":{"readOnlyHint":false},"inputSchema":{"properties":{"to":{"type":"string"}},"type":"object"},
           "description":"Sends.","title":"Send","name":"send"}])"},
-       {"web", "[]"}},
-      "be brief");
+                                  {"web", "[]"}},
+                                 "be brief");
   EXPECT_EQ(digest_of(same), digest_of(lock));
 }
 
 TEST(ToolsLock, EveryPartOfADefinitionIsInItsDigest) {
   const ToolsLock lock = lock_of({{"files", std::string(kTools)}});
-  for (const auto& [old, by] : {std::pair("\"Send\"", "\"Send!\""), std::pair("Sends.", "Sends!"),
-                                std::pair("\"string\"", "\"number\""), std::pair("false", "true"),
-                                std::pair("\"name\":\"look\"", "\"name\":\"look\",\"outputSchema\":{}"),
-                                std::pair("\"name\":\"look\"", "\"name\":\"watch\"")}) {
+  for (const auto& [old, by] :
+       {std::pair("\"Send\"", "\"Send!\""), std::pair("Sends.", "Sends!"), std::pair("\"string\"", "\"number\""),
+        std::pair("false", "true"), std::pair("\"name\":\"look\"", "\"name\":\"look\",\"outputSchema\":{}"),
+        std::pair("\"name\":\"look\"", "\"name\":\"watch\"")}) {
     const ToolsLock other = lock_of({{"files", replaced(std::string(kTools), old, by)}});
     EXPECT_NE(digest_of(other), digest_of(lock)) << old;
     EXPECT_FALSE(changes_of(lock, other).empty()) << old;
@@ -90,12 +89,12 @@ TEST(ToolsLock, DifferencesAreNamedPlaceByPlace) {
       "inputSchema":{"type":"object","properties":{"to":{"type":"string"},"bcc":{"type":"string"}}},
       "annotations":{"readOnlyHint":true}},{"name":"new","inputSchema":{}}])"}},
                                "be long")),
-            (std::vector<std::string>{
-                "the instructions of files changed: instructions (texts)", "- instructions: \"be brief\"",
-                "+ instructions: \"be long\"", "files/new is new", "+ inputSchema: {}",
-                "files/send changed: annotations, description, inputSchema", "- annotations/readOnlyHint: false",
-                "+ annotations/readOnlyHint: true", "- description: \"Sends.\"", "+ description: \"Sends more.\"",
-                "+ inputSchema/properties/bcc: {\"type\":\"string\"}", "files/look is gone"}));
+            (std::vector<std::string>{"the instructions of files changed: instructions (texts)",
+                                      "- instructions: \"be brief\"", "+ instructions: \"be long\"", "files/new is new",
+                                      "+ inputSchema: {}", "files/send changed: annotations, description, inputSchema",
+                                      "- annotations/readOnlyHint: false", "+ annotations/readOnlyHint: true",
+                                      "- description: \"Sends.\"", "+ description: \"Sends more.\"",
+                                      "+ inputSchema/properties/bcc: {\"type\":\"string\"}", "files/look is gone"}));
   // Only texts: a schema's description is a part of the schema.
   EXPECT_EQ(told(lock_of({{"a", R"([{"name":"t","description":"x"}])"}}),
                  lock_of({{"a", R"([{"name":"t","description":"y","title":"T"}])"}}))

@@ -86,8 +86,8 @@ TEST(WayOut, EveryReasonHasACase) {
       "engine_error", "lease_stale", "protected_path", "session_closed", "session_killed", "call_not_open",
       "checkpoint_closed", "evidence_insufficient", "provider_incompatible", "resource_unresolved",
       // of the proxy, before or behind a session
-      "call_timed_out", "node_unreachable", "output_unjudged", "tool_definition_changed",
-      "tool_not_approved", "tool_text_suspicious"};
+      "call_timed_out", "node_unreachable", "output_unjudged", "tool_definition_changed", "tool_not_approved",
+      "tool_text_suspicious"};
   const json::Document file = cases_file();
   std::set<std::string> told;
   for (const json::Node one : file.root()["cases"].elements()) told.insert(text_in(one, "reason"));

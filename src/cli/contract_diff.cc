@@ -138,18 +138,20 @@ void add_contract_diff(Command& contract, Action& chosen) {
   Command* command = contract.add_subcommand("diff", "What becomes allowed, what becomes blocked");
   command->add_option("OLD", arguments->before, "The folder of the pack as it was")->required();
   command->add_option("NEW", arguments->after, "The folder of the pack as it is to be");
-  command->add_flag("--from-mcp", arguments->from_mcp,
-                    "Compare the tools.lock.json of OLD with what MCP servers say now: -- COMMAND, --upstream or --config");
+  command->add_flag(
+      "--from-mcp", arguments->from_mcp,
+      "Compare the tools.lock.json of OLD with what MCP servers say now: -- COMMAND, --upstream or --config");
   add_mcp_server_options(*command, arguments->servers);
   command->add_option("--role", arguments->role, "Of workflows: only the packs of this role");
   command->add_option("--format", arguments->format, "human, or json (a line for each pack or comparison)")
       ->one_of({"human", "json"});
-  examples(*command,
-           "  baton contract diff old-pack my-pack             0 nothing changes, 1 something does\n"
-           "  git worktree add ../before main && baton contract diff ../before/pack pack\n"
-           "  baton contract diff old-pack my-pack --format json\n"
-           "  baton contract diff my-pack --from-mcp --name files -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
-           "\nExit status: 0 nothing changes, 1 something does, 2 could not tell.");
+  examples(
+      *command,
+      "  baton contract diff old-pack my-pack             0 nothing changes, 1 something does\n"
+      "  git worktree add ../before main && baton contract diff ../before/pack pack\n"
+      "  baton contract diff old-pack my-pack --format json\n"
+      "  baton contract diff my-pack --from-mcp --name files -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
+      "\nExit status: 0 nothing changes, 1 something does, 2 could not tell.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return diff(world, *arguments); }; });
 }
 

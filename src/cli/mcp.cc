@@ -218,9 +218,10 @@ void add_mcp(Command& app, Action& chosen) {
       ->add_option("--client", arguments->client,
                    "The coding agent in front: no server's tool may use the contract for one of its own tools")
       ->one_of({"claude", "codex", "gemini", "copilot", "opencode", "cursor"});
-  command->add_flag("--among-others", arguments->among_others,
-                    "The client has further MCP servers: a contract has to name the server (SERVER:TOOL), or the pack has a "
-                    "tools.lock.json");
+  command->add_flag(
+      "--among-others", arguments->among_others,
+      "The client has further MCP servers: a contract has to name the server (SERVER:TOOL), or the pack has a "
+      "tools.lock.json");
   command
       ->add_option("--listen", arguments->listen.listen,
                    "Serve Streamable HTTP on HOST:PORT instead of stdin and stdout")

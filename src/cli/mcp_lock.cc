@@ -312,7 +312,8 @@ int compare_with_lock(World& world, const std::string& folder, const McpServerAr
 
 void add_mcp_lock(Command& mcp, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  Command* command = mcp.add_subcommand("lock", "Write what servers say of their tools into a pack, as tools.lock.json");
+  Command* command =
+      mcp.add_subcommand("lock", "Write what servers say of their tools into a pack, as tools.lock.json");
   add_common(*command, *arguments);
   command->add_flag("--check", arguments->check, "Write nothing: compare the file with what the servers say now");
   command->add_option("--format", arguments->format, "human, or json")->one_of({"human", "json"});

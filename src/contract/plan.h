@@ -366,7 +366,7 @@ struct Plan {
   bool schema_derived = true;
   // tools.lock.json: what the tools of MCP servers are, as an operator approved them. Null: the pack has none.
   std::shared_ptr<const ToolsLock> tools_lock = {};
-  bool wording_may_change = false;          // mcp.wording_changes: texts of a locked definition, not its schemas
+  bool wording_may_change = false;           // mcp.wording_changes: texts of a locked definition, not its schemas
   bool suspicious_text_is_withheld = false;  // mcp.suspicious_text
   std::vector<Suppression> suppressions = {};
   bool needs_principal = false;               // some rule or policy asks who it is

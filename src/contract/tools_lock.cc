@@ -25,7 +25,8 @@ bool is_wording_part(std::string_view part) { return part == "description" || pa
 // The canonical JSON of a value; of one that has none, a text that is no JSON, so that it equals nothing that is approved.
 std::string canonical_text(json::Node node) {
   auto text = json::canonical(node, json::Numbers::Exact);
-  return text ? std::move(*text) : "no canonical form: " + text.error().code + " at " + std::to_string(text.error().offset);
+  return text ? std::move(*text)
+              : "no canonical form: " + text.error().code + " at " + std::to_string(text.error().offset);
 }
 
 json::Value parsed_value(std::string_view text) {
@@ -213,7 +214,8 @@ std::string digest_of(const ToolsLock& lock) {
   for (const auto& [name, server] : lock.servers) {
     all += "server " + sha256_hex(name) + " " +
            (server.instructions ? sha256_hex(*server.instructions) : std::string("none")) + "\n";
-    for (const auto& [tool, definition] : server.tools) all += "tool " + sha256_hex(tool) + " " + sha256_of(definition) + "\n";
+    for (const auto& [tool, definition] : server.tools)
+      all += "tool " + sha256_hex(tool) + " " + sha256_of(definition) + "\n";
   }
   return "sha256:" + sha256_hex(all);
 }
@@ -251,8 +253,11 @@ std::optional<ToolChange> change_of_tool(const ToolsLock& lock, std::string_view
                                          const Definition& now) {
   const Definition* was = lock.tool(server, tool);
   if (was != nullptr && *was == now) return std::nullopt;
-  ToolChange out{was == nullptr ? ToolChange::Kind::New : ToolChange::Kind::Changed, std::string(server),
-                 std::string(tool), {}, was != nullptr};
+  ToolChange out{was == nullptr ? ToolChange::Kind::New : ToolChange::Kind::Changed,
+                 std::string(server),
+                 std::string(tool),
+                 {},
+                 was != nullptr};
   for (const std::string_view part : kDefinitionParts) {
     const auto before = was != nullptr ? was->find(part) : now.end();
     const std::string* old_text = was != nullptr && before != was->end() ? &before->second : nullptr;
@@ -262,10 +267,11 @@ std::optional<ToolChange> change_of_tool(const ToolsLock& lock, std::string_view
     const std::size_t first = out.differences.size();
     compare_parts(old_text, new_text, std::string(part), out.differences);
     // A title among the hints is a text for people; every other hint says what the tool does.
-    const bool only_title =
-        part == "annotations" && old_text != nullptr && new_text != nullptr && first < out.differences.size() &&
-        std::all_of(out.differences.begin() + static_cast<std::ptrdiff_t>(first), out.differences.end(),
-                    [](const Difference& one) { return one.place == "annotations/title"; });
+    const bool only_title = part == "annotations" && old_text != nullptr && new_text != nullptr &&
+                            first < out.differences.size() &&
+                            std::all_of(
+                                out.differences.begin() + static_cast<std::ptrdiff_t>(first), out.differences.end(),
+                                [](const Difference& one) { return one.place == "annotations/title"; });
     if (!is_wording_part(part) && !only_title) out.is_wording = false;
   }
   return out;
@@ -278,8 +284,13 @@ std::optional<ToolChange> change_of_instructions(const ToolsLock& lock, std::str
   if (was == now) return std::nullopt;
   using Kind = ToolChange::Kind;
   const auto text = [](const std::optional<std::string>& one) { return one ? json::write(json::Value(*one)) : ""; };
-  return ToolChange{!was ? Kind::New : !now ? Kind::Gone : Kind::Changed, std::string(server), {},
-                    {{"instructions", text(was), text(now)}}, known != nullptr};
+  return ToolChange{!was   ? Kind::New
+                    : !now ? Kind::Gone
+                           : Kind::Changed,
+                    std::string(server),
+                    {},
+                    {{"instructions", text(was), text(now)}},
+                    known != nullptr};
 }
 
 std::vector<ToolChange> changes_of(const ToolsLock& lock, const ToolsLock& now) {
@@ -368,13 +379,19 @@ bool may_be_bare(std::string_view server, std::string_view tool, const ServersKn
 std::string why_not_bare(std::string_view server, std::string_view tool, const ServersKnown& known) {
   const std::string bare = "`" + printable(tool, 80) + "`",
                     full = "`" + printable(server, 60) + ":" + printable(tool, 80) + "`";
-  std::string out = "the contract " + bare + " is not used for the tool of the server `" + printable(server, 60) + "`: ";
-  if (server.empty()) return out + "the client does not name the server; name the contract `:" + printable(tool, 80) + "`";
-  if (known.is_reserved) return out + "coding agents have a tool of their own with this name; name the contract " + full;
+  std::string out =
+      "the contract " + bare + " is not used for the tool of the server `" + printable(server, 60) + "`: ";
+  if (server.empty())
+    return out + "the client does not name the server; name the contract `:" + printable(tool, 80) + "`";
+  if (known.is_reserved)
+    return out + "coding agents have a tool of their own with this name; name the contract " + full;
   if (known.lock != nullptr && known.lock->tool(server, tool) != nullptr)
     return out + "tools.lock.json has several servers with a tool of this name; name the contract " + full;
   if (known.lock != nullptr)
-    return out + "tools.lock.json does not have this tool of this server; run `baton mcp approve-changes`, or name the contract " + full;
+    return out +
+           "tools.lock.json does not have this tool of this server; run `baton mcp approve-changes`, or name the "
+           "contract " +
+           full;
   return out + "other servers may offer a tool of this name; name the contract " + full + ", or run `baton mcp lock`";
 }
 

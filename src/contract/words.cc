@@ -551,8 +551,7 @@ std::vector<Paragraph> words_of_session(const Plan& plan) {
     std::size_t tools = 0;
     for (const auto& [name, server] : plan.tools_lock->servers) tools += server.tools.size();
     servers.sentences.push_back("tools.lock.json approves " + counted(static_cast<std::int64_t>(tools), "definition") +
-                                " of " +
-                                counted(static_cast<std::int64_t>(plan.tools_lock->servers.size()), "server") +
+                                " of " + counted(static_cast<std::int64_t>(plan.tools_lock->servers.size()), "server") +
                                 "; the proxy withholds a tool whose definition differs" +
                                 (plan.wording_may_change ? " in more than its texts." : "."));
   }

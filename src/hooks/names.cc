@@ -95,20 +95,23 @@ struct Others {
 };
 constexpr Others kOthers[] = {
     {Client::Claude,
-     "Agent AskUserQuestion BashOutput Config EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillBash KillShell LSP "
-     "ListMcpResourcesTool NotebookRead PowerShell ReadMcpResourceTool SendMessage Skill SlashCommand Task TaskCreate TaskGet "
+     "Agent AskUserQuestion BashOutput Config EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillBash KillShell "
+     "LSP "
+     "ListMcpResourcesTool NotebookRead PowerShell ReadMcpResourceTool SendMessage Skill SlashCommand Task TaskCreate "
+     "TaskGet "
      "TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebFetch WebSearch"},
     {Client::Codex,
-     "js_repl list_mcp_resource_templates list_mcp_resources read_mcp_resource request_user_input spawn_agent update_plan "
+     "js_repl list_mcp_resource_templates list_mcp_resources read_mcp_resource request_user_input spawn_agent "
+     "update_plan "
      "web_search write_stdin"},
     {Client::Gemini,
      "activate_skill ask_user codebase_investigator delegate_to_agent enter_plan_mode exit_plan_mode google_web_search "
      "save_memory web_fetch write_todos"},
     {Client::Copilot,
-     "ask_user list_bash read_bash report_intent skill stop_bash store_memory task update_todo web_fetch web_search write_bash"},
+     "ask_user list_bash read_bash report_intent skill stop_bash store_memory task update_todo web_fetch web_search "
+     "write_bash"},
     {Client::OpenCode, "batch codesearch lsp question skill task todoread todowrite webfetch websearch"},
-    {Client::Cursor,
-     "AskQuestion EditNotebook ReadLints SemanticSearch SwitchMode Task TodoWrite WebFetch WebSearch"},
+    {Client::Cursor, "AskQuestion EditNotebook ReadLints SemanticSearch SwitchMode Task TodoWrite WebFetch WebSearch"},
 };
 
 bool is_among(std::string_view names, std::string_view name) {

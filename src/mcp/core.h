@@ -377,10 +377,11 @@ class Conversation::Core {
   std::map<Question, Asking> questions;
   std::map<Question, Ticket> node_questions;  // of Baton's own tools
   bool has_listed = false;
-  std::set<std::string, std::less<>> shown_callable;                      // by the node's names, among those known
-  std::map<std::string, std::set<std::size_t>, std::less<>> known_tools;  // as servers call them, and the servers that have them
-  std::set<std::string, std::less<>> contract_names;                      // that the node has told of
-  std::set<std::string> explained;                                        // names about which the log has a line
+  std::set<std::string, std::less<>> shown_callable;  // by the node's names, among those known
+  std::map<std::string, std::set<std::size_t>, std::less<>>
+      known_tools;                                    // as servers call them, and the servers that have them
+  std::set<std::string, std::less<>> contract_names;  // that the node has told of
+  std::set<std::string> explained;                    // names about which the log has a line
   std::unordered_map<std::string, TaskState> tasks;
   std::deque<std::string> task_order;
 };

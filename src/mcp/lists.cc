@@ -588,11 +588,10 @@ void Conversation::Core::gathered(std::uint64_t number) {
     const Question question = next_number++;
     Asking& asking = questions[question];
     asking.ticket = gathering.answers;
-    asking.pages = std::move(gathering.pages);
     // In the order of the configuration, whoever answered first.
-    std::ranges::stable_sort(asking.pages, {}, [](const ToolsPage& page) {
-      return page.entries.empty() ? std::size_t{0} : page.entries.front().server;
-    });
+    for (std::size_t server = 0; server < servers.size(); ++server)
+      for (ToolsPage& page : gathering.pages)
+        if (!page.entries.empty() && page.entries.front().server == server) asking.pages.push_back(std::move(page));
     for (ToolsPage& page : asking.pages) page.is_last = true;
     out->push_back(AskCallable{question});
     return;

@@ -14,9 +14,10 @@ namespace {
 
 using Kind = Suspicion::Kind;
 
-constexpr std::size_t kTextBytesMax = 256u << 10;  // of one text; what is behind it is not looked at, which is said as a gap
-constexpr std::size_t kFoundMax = 32;              // of one definition
-constexpr std::size_t kTextsMax = 20'000;          // of one definition
+constexpr std::size_t kTextBytesMax = 256u
+                                      << 10;  // of one text; what is behind it is not looked at, which is said as a gap
+constexpr std::size_t kFoundMax = 32;         // of one definition
+constexpr std::size_t kTextsMax = 20'000;     // of one definition
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kExcerptMax = 100;
 
@@ -37,9 +38,7 @@ constexpr std::array<Words, 10> kWords = {{
     {Kind::Secrets, "secrets", "words that ask for keys or passwords"},
 }};
 
-const Words& words_of(Kind kind) {
-  return *std::ranges::find(kWords, kind, &Words::kind);
-}
+const Words& words_of(Kind kind) { return *std::ranges::find(kWords, kind, &Words::kind); }
 
 // --- phrases ----------------------------------------------------------------------------------------------------------------------
 
@@ -57,28 +56,53 @@ struct Phrase {
 constexpr Phrase kPhrases[] = {
     {Kind::Override, "\\b(?:ignore|disregard|forget|override|bypass|discard)" OTHERS " " EARLIER
                      "(?: (?:and|or|previous|prior|system|safety|user|given))* " ORDERS "\\b"},
-    {Kind::Override, "\\b(?:ignore|disregard|forget)" OTHERS " (?:instructions?|prompts?|directives?) (?:above|before|you (?:were|have been|got)|from the (?:user|system))\\b"},
-    {Kind::Override, "\\b(?:ignore|disregard|forget) (?:(?:all|any) )?your (?:\\w+ )?(?:instructions?|guidelines?|rules|training)\\b"},
-    {Kind::Override, "\\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:above|before|you (?:were|have been|know|are told)|(?:that )?i (?:said|told)|(?:that )?(?:was|came|were) (?:said|before|above|told))\\b"},
-    {Kind::Override, "\\b(?:these|this|the following) (?:\\w+ )?(?:instructions?|rules|directives?) (?:override|supersede|take (?:precedence|priority) over|replace) (?:\\w+ ){0,3}?" ORDERS "\\b"},
-    {Kind::Secrecy, "\\b(?:do not|don't|dont|never|must not|should not|shouldn't|avoid) (?:ever )?(?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|warn(?:ing)?) " SOMEBODY "\\b"},
-    {Kind::Secrecy, "\\b(?:do not|don't|dont|never|must not|should not|shouldn't|avoid) (?:ever )?(?:mention|reveal|disclose|report|expose|discuss)(?:ing)? (?:this|that|it|these|them|anything|any of (?:this|these))(?: \\w+){0,3} (?:to|with) " SOMEBODY "\\b"},
+    {Kind::Override,
+     "\\b(?:ignore|disregard|forget)" OTHERS
+     " (?:instructions?|prompts?|directives?) (?:above|before|you (?:were|have been|got)|from the (?:user|system))\\b"},
+    {Kind::Override,
+     "\\b(?:ignore|disregard|forget) (?:(?:all|any) )?your (?:\\w+ )?(?:instructions?|guidelines?|rules|training)\\b"},
+    {Kind::Override,
+     "\\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:above|before|you (?:were|have been|know|are "
+     "told)|(?:that )?i (?:said|told)|(?:that )?(?:was|came|were) (?:said|before|above|told))\\b"},
+    {Kind::Override,
+     "\\b(?:these|this|the following) (?:\\w+ )?(?:instructions?|rules|directives?) (?:override|supersede|take "
+     "(?:precedence|priority) over|replace) (?:\\w+ ){0,3}?" ORDERS "\\b"},
+    {Kind::Secrecy,
+     "\\b(?:do not|don't|dont|never|must not|should not|shouldn't|avoid) (?:ever "
+     ")?(?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|warn(?:ing)?) " SOMEBODY "\\b"},
+    {Kind::Secrecy,
+     "\\b(?:do not|don't|dont|never|must not|should not|shouldn't|avoid) (?:ever "
+     ")?(?:mention|reveal|disclose|report|expose|discuss)(?:ing)? (?:this|that|it|these|them|anything|any of "
+     "(?:this|these))(?: \\w+){0,3} (?:to|with) " SOMEBODY "\\b"},
     {Kind::Secrecy, "\\bwithout (?:telling|informing|notifying|alerting|asking|warning) " SOMEBODY "\\b"},
     {Kind::Secrecy, "\\bwithout (?:the )?users? ?'?s? (?:knowledge|knowing|noticing|consent)\\b"},
-    {Kind::Secrecy, "\\b(?:hide|conceal|keep) (?:this|that|it|these|them)(?: \\w+){0,3} (?:from " SOMEBODY "|secret|hidden)\\b"},
-    {Kind::Secrecy, "\\b(?:the )?users? (?:must|should|does|do|may|can|need) ?(?:not|n't|never) (?:know|be told|be informed|see this|notice|find out)\\b"},
+    {Kind::Secrecy,
+     "\\b(?:hide|conceal|keep) (?:this|that|it|these|them)(?: \\w+){0,3} (?:from " SOMEBODY "|secret|hidden)\\b"},
+    {Kind::Secrecy,
+     "\\b(?:the )?users? (?:must|should|does|do|may|can|need) ?(?:not|n't|never) (?:know|be told|be informed|see "
+     "this|notice|find out)\\b"},
     {Kind::Role, "\\byou are now (?:an? |the |no longer |in \\w+ mode|free )"},
     {Kind::Role, "\\bfrom now on,? (?:you|your|always|never|ignore|act)\\b"},
     {Kind::Role, "\\b(?:enter|enable|activate|switch to) (?:developer|god|jailbreak|dan|unrestricted|admin) mode\\b"},
     {Kind::Role, "\\bnew (?:system )?instructions? ?:"},
-    {Kind::Prompt, "\\b(not |never |cannot |can't )?(?:reveal|print|output|repeat|include|send|show|leak|return|copy|paste)(?:ing)? (?:me |us )?(?:all of )?(?:your|the) (?:full |entire |complete )?(?:system|initial|hidden|secret) (?:prompts?|instructions|messages?)\\b"},
-    {Kind::Prompt, "\\b(not |never |cannot |can't )?(?:include|send|pass|append|attach|forward|put)(?: \\w+){0,4} (?:whole |entire |full |complete )(?:conversation|chat|message)(?: history| log)?\\b"},
-    {Kind::Secrets, "\\b(not |never |cannot |can't )?(?:read|open|cat|pass|send|include|attach|append|put|provide|upload|forward|fetch|load)(?: \\S+){0,8}? \\S*(?:\\.ssh/|id_rsa|id_ed25519|\\.aws/credentials|/etc/(?:passwd|shadow)|\\.cursor/mcp\\.json|claude_desktop_config|\\.netrc|\\.npmrc|\\.kube/config|operator\\.token)"},
+    {Kind::Prompt,
+     "\\b(not |never |cannot |can't )?(?:reveal|print|output|repeat|include|send|show|leak|return|copy|paste)(?:ing)? "
+     "(?:me |us )?(?:all of )?(?:your|the) (?:full |entire |complete )?(?:system|initial|hidden|secret) "
+     "(?:prompts?|instructions|messages?)\\b"},
+    {Kind::Prompt,
+     "\\b(not |never |cannot |can't )?(?:include|send|pass|append|attach|forward|put)(?: \\w+){0,4} (?:whole |entire "
+     "|full |complete )(?:conversation|chat|message)(?: history| log)?\\b"},
+    {Kind::Secrets,
+     "\\b(not |never |cannot |can't "
+     ")?(?:read|open|cat|pass|send|include|attach|append|put|provide|upload|forward|fetch|load)(?: \\S+){0,8}? "
+     "\\S*(?:\\.ssh/|id_rsa|id_ed25519|\\.aws/credentials|/etc/(?:passwd|shadow)|\\.cursor/"
+     "mcp\\.json|claude_desktop_config|\\.netrc|\\.npmrc|\\.kube/config|operator\\.token)"},
 };
 
 // On the text as it is.
 constexpr const char* kTags[] = {
-    "(?i)</?\\s*(?:important|system|secret|hidden|critical|mandatory|confidential|override|instructions?|system[-_ ]?prompt|system[-_ ]?message|assistant|developer[-_ ]message|user[-_ ]?query)(?:\\s[^<>]{0,80})?>",
+    "(?i)</?\\s*(?:important|system|secret|hidden|critical|mandatory|confidential|override|instructions?|system[-_ "
+    "]?prompt|system[-_ ]?message|assistant|developer[-_ ]message|user[-_ ]?query)(?:\\s[^<>]{0,80})?>",
     "<\\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id)\\|>",
     "\\[/?INST\\]|<</?SYS>>",
     "(?im)^\\s*#{2,}\\s*(?:system|system prompt|instruction|new instructions?)\\s*:",

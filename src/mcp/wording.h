@@ -34,8 +34,9 @@ struct Suspicion {
 };
 
 std::string_view name_of(Suspicion::Kind kind);  // "override"
-std::string_view about(Suspicion::Kind kind);    // "they try to override other instructions": without a word of the server's
-std::string text_of(const Suspicion& one);       // "description tries to override other instructions: `ignore previous...`"
+std::string_view about(
+    Suspicion::Kind kind);                  // "they try to override other instructions": without a word of the server's
+std::string text_of(const Suspicion& one);  // "description tries to override other instructions: `ignore previous...`"
 
 // Each kind at most once for a text.
 std::vector<Suspicion> suspicions_in_text(std::string_view text, std::string_view place);

@@ -353,7 +353,8 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     if (!root["tools_lock"]) return {};
     contract::LockRead lock = contract::read_tools_lock(json::write(root["tools_lock"]));
     session.held.lock = std::move(lock.lock);
-    return lock.problem.empty() ? std::string() : "tools.lock.json of the session's pack cannot be used: " + lock.problem;
+    return lock.problem.empty() ? std::string()
+                                : "tools.lock.json of the session's pack cannot be used: " + lock.problem;
   }
 
   void session_opened(mcp::Session session) {

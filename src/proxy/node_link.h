@@ -46,7 +46,7 @@ class NodeLink {
   // token that is. May be asked again after it was refused.
   struct Opened {
     bool ok = false;
-    std::string text;  // what the node says of the session, or why there is none: a sentence without the token
+    std::string text;      // what the node says of the session, or why there is none: a sentence without the token
     std::string mcp = {};  // what it says of the session's pack, for a proxy
   };
   void open(std::string token, std::function<void(Opened)> opened);

@@ -297,8 +297,7 @@ class Proxies {
       wiring_.left_out.push_back("the MCP server `" + server.name + "` is left out: " + problem);
       return;
     }
-    Proxied out{server.name, {"mcp", "--name", name, "--client", std::string(client_name(client_))}, {},
-                server.folder};
+    Proxied out{server.name, {"mcp", "--name", name, "--client", std::string(client_name(client_))}, {}, server.folder};
     if (server.url.empty()) {
       for (const auto& [variable, value] : server.environment) {
         out.arguments.insert(out.arguments.end(), {"--env", variable});

@@ -103,8 +103,11 @@ void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std:
   if (!expected.empty() && expected != compiled.plan->hash)
     return refuse(Code::PACK_ACTIVE,
                   {{"hash", expected}, {"problem", "not what the files say: that is " + compiled.plan->hash}});
-  Activation asked{compiled.plan->hash, compiled.plan->agent, role.empty() ? "agent" : std::move(role),
-                   pack_pieces(pack_text(pack)), std::move(folder),
+  Activation asked{compiled.plan->hash,
+                   compiled.plan->agent,
+                   role.empty() ? "agent" : std::move(role),
+                   pack_pieces(pack_text(pack)),
+                   std::move(folder),
                    compiled.plan->tools_lock || compiled.plan->suspicious_text_is_withheld};
   if (!is_folder_told(asked.folder)) return refuse(Code::SESSION_OPTIONS, {{"problem", kFolderProblem}});
   if (!work::is_work_id(asked.role)) return refuse(Code::SESSION_OPTIONS, {{"problem", "the role's name is none"}});
