@@ -318,7 +318,9 @@ TEST(Names, that_coding_agents_use_are_reserved) {
   // Every tool that Baton reads the input of is one of them.
   for (const Client client : kClients)
     for (const char* name : {"Bash", "bash", "shell", "Shell", "run_shell_command", "apply_patch", "Edit", "edit"})
-      if (shape_of(client, name).shape != Shape::Plain) EXPECT_TRUE(is_reserved(name, client)) << name;
+      if (shape_of(client, name).shape != Shape::Plain) {
+        EXPECT_TRUE(is_reserved(name, client)) << name;
+      }
 }
 
 TEST(Names, a_server_that_the_client_names_must_fit) {
