@@ -391,10 +391,20 @@ TEST(Tampering, of_a_proxy_is_found) {
     return R"({"mcpServers":{"a":{"command":"/usr/bin/baton","args":[)" + std::string(args) + "]}}}";
   };
   const std::vector<std::string> found = {"the MCP server a in .mcp.json"};
-  EXPECT_TRUE(with(server(R"("mcp","--name","a","--store","/srv/project/.baton","--","npx")"), {}).empty());
-  EXPECT_EQ(with(server(R"("mcp","--name","a","--store","/tmp/x","--","npx")"), {}), found);
-  EXPECT_EQ(with(server(R"("mcp","--name","a","--store","/srv/project/.baton","--mode","shadow","--","npx")"), {}),
-            found);
+  EXPECT_TRUE(
+      with(server(
+               R"("mcp","--name","a","--client","claude","--among-others","--store","/srv/project/.baton","--","npx")"),
+           {})
+          .empty());
+  EXPECT_EQ(
+      with(server(R"("mcp","--name","a","--client","claude","--among-others","--store","/tmp/x","--","npx")"), {}),
+      found);
+  EXPECT_EQ(
+      with(
+          server(
+              R"("mcp","--name","a","--client","claude","--among-others","--store","/srv/project/.baton","--mode","shadow","--","npx")"),
+          {}),
+      found);
   EXPECT_TRUE(with(server(R"("mcp","--pack","mine","--","npx")"), {}).empty());
   EXPECT_EQ(with(server(R"("mcp","--pack","mine","--","npx")"), {".mcp.json a"}), found);
   EXPECT_EQ(with(server(R"("help","--","npx")"), {".mcp.json a"}), found);

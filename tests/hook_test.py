@@ -23,7 +23,8 @@ CONTRACTS = {
     "Deploy": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
     "Checked": {"assertions": {"input_invariants": [], "output_invariants": [{"path": "$.good", "equals": True}]}},
     "Ship": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
-    "list": {}, "tickets:list": {"argument_value_invariants": [{"path": "$.of", "one_of": ["me"]}]},
+    "list": {}, "files:list": {}, "files:Ship": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
+    "tickets:list": {"argument_value_invariants": [{"path": "$.of", "one_of": ["me"]}]},
     "issue-tracker:list-all": {}, "task": {},
 }
 SESSION = {"schema_version": "1.0", "agent": "hooked", "session_limits": {"max_tool_calls": 50, "max_steps": 50}}
@@ -185,10 +186,13 @@ def paused_with_a_lease(place):
 
 def proxied_servers_are_the_proxys(place):
     passed(place.before("mcp__files__list", {}))
-    need([one["tool"] for one in place.session()["open_calls"]] == ["list"], place.session())
+    need([one["tool"] for one in place.session()["open_calls"]] == ["files:list"], place.session())
+    # A contract that names no server is for none, when it is not known which servers there are.
+    text = denied(place.before("mcp__other__list", {}), "no_contract")
+    need("name the contract `other:list`, or run `baton mcp lock`" in text, text)
     denied(place.before("mcp__tickets__list", {"of": "you"}), "argument_value_invalid")
     passed(place.before("mcp__tickets__list", {"of": "me"}))
-    need([one["tool"] for one in place.session()["open_calls"]] == ["list", "tickets:list"], place.session())
+    need([one["tool"] for one in place.session()["open_calls"]] == ["files:list", "tickets:list"], place.session())
     passed(place.after("mcp__tickets__list", {"of": "me"}, [{"type": "text", "text": "none"}]))
     # A contract for a tool of the client's own is none for a server's of that name.
     denied(place.before("mcp__files__Read", {"file_path": "/etc/shadow"}), "no_contract")
@@ -266,7 +270,7 @@ def one_call_two_doors(place):
         need(answer.status == 200, answer)
         return answer.json
 
-    def proposed(arguments, number, tool="list"):
+    def proposed(arguments, number, tool="files/list"):
         return by_proxy("calls", {"calls": [{"call_id": f"proxy-{number}", "tool": tool, "arguments": arguments}], "start": True})["calls"][0]
 
     passed(by_hook("PreToolUse", {"of": "all"}, 1))
@@ -289,7 +293,7 @@ def one_call_two_doors(place):
     need([one["call_id"] for one in place.session()["open_calls"]] == ["proxy-2"], place.session())
     # A person must be asked: the hook lets it by, and the proxy, which can wait, finds the question that was asked.
     passed(by_hook("PreToolUse", {"where": "production"}, 4, tool="mcp__files__Ship"))
-    question = proposed({"where": "production"}, 4, tool="Ship")
+    question = proposed({"where": "production"}, 4, tool="files/Ship")
     need(question["verdict"] == "checkpoint", question)
     approvals = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"]
     need([one["id"] for one in approvals] == [question["approval"]["id"]], approvals)
@@ -301,6 +305,33 @@ def one_call_two_doors(place):
     passed(by_hook("PreToolUse", {}, 5, tool="mcp__files__baton_status"))
     # What the contract refuses is refused at the first door.
     denied(by_hook("PreToolUse", {"of": "you"}, 3, tool="mcp__tickets__list"), "argument_value_invalid")
+
+
+def proxied_under_another_name(place):
+    """The client calls the proxy, or a server, otherwise than the proxy calls what is behind it."""
+    claimed, session, token = leased(place)
+
+    def by_hook(tool, proxied):
+        place.number += 1
+        return place.hook("claude", "PreToolUse", {"tool_name": tool, "tool_input": {"of": str(place.number)}, "tool_use_id": f"toolu_{place.number}"},
+                          "--proxied", proxied, environment={"BATON_SESSION_TOKEN": token})
+
+    def calls():
+        return [one["tool"] for one in place.session()["open_calls"]]
+
+    passed(by_hook("mcp__hub__files__list", "hub=files+tickets"))
+    need(calls() == ["files:list"], calls())
+    denied(by_hook("mcp__hub__tickets__list", "hub=files+tickets"), "argument_value_invalid")
+    denied(by_hook("mcp__hub__list", "hub=files+tickets"), "no_contract")
+    denied(by_hook("mcp__hub__others__list", "hub=files+tickets"), "no_contract")
+    passed(by_hook("mcp__my-files__list", "my-files=files,other"))
+    need(calls() == ["files:list"] * 2, calls())
+    # The only server that there is: a contract without a server's name is for it.
+    passed(by_hook("mcp__notes__list", "notes"))
+    need(calls() == ["files:list", "files:list", "list"], calls())
+    denied(by_hook("mcp__notes__list", "notes,more"), "no_contract")
+    denied(by_hook("mcp__notes__Read", "notes"), "no_contract")
+    denied(by_hook("mcp__notes__tickets:list", "notes"), "no_contract")
 
 
 def below_a_supervised_agent(place):
@@ -794,7 +825,7 @@ def nothing_is_owed(place):
 
 
 STORIES = {one.__name__: (one, {}) for one in (
-    allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
+    allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys, proxied_under_another_name,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
     below_a_supervised_agent, called_past_baton, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
     last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,

@@ -297,6 +297,33 @@ TEST(Names, that_are_none_are_refused) {
   EXPECT_EQ(name_of(Client::Cursor, "MCP::x"), "refused");
 }
 
+// A contract with a colon is for a server's tool.
+TEST(Names, no_tool_of_a_client_has_the_name_of_a_servers) {
+  for (const Client client : {Client::Claude, Client::Codex, Client::Gemini, Client::Cursor})
+    EXPECT_EQ(name_of(client, "files:read"), "refused");
+  EXPECT_EQ(name_of(Client::Copilot, "files:read"), "refused");
+  EXPECT_EQ(name_of(Client::OpenCode, "files:read", {}, true), "refused");
+}
+
+TEST(Names, that_coding_agents_use_are_reserved) {
+  for (const char* name : {"Bash", "Read", "Write", "WebFetch", "Task", "StrReplace", "NotebookEdit", "SemanticSearch"})
+    EXPECT_TRUE(is_reserved(name, std::nullopt)) << name;
+  for (const char* name : {"read_file", "write_file", "edit", "list", "task", "web_fetch", "update_plan", "echo", ""})
+    EXPECT_FALSE(is_reserved(name, std::nullopt)) << name;
+  EXPECT_TRUE(is_reserved("read_file", Client::Gemini));
+  EXPECT_TRUE(is_reserved("web_fetch", Client::Gemini));
+  EXPECT_FALSE(is_reserved("read_file", Client::Claude));
+  EXPECT_TRUE(is_reserved("Bash", Client::Gemini));
+  EXPECT_TRUE(is_reserved("todowrite", Client::OpenCode));
+  EXPECT_FALSE(is_reserved("todo", Client::OpenCode));
+  // Every tool that Baton reads the input of is one of them.
+  for (const Client client : kClients)
+    for (const char* name : {"Bash", "bash", "shell", "Shell", "run_shell_command", "apply_patch", "Edit", "edit"})
+      if (shape_of(client, name).shape != Shape::Plain) {
+        EXPECT_TRUE(is_reserved(name, client)) << name;
+      }
+}
+
 TEST(Names, a_server_that_the_client_names_must_fit) {
   Beside beside;
   beside.server = "github";

@@ -87,7 +87,8 @@ TEST(WayOut, EveryReasonHasACase) {
       "checkpoint_closed", "evidence_insufficient", "fact_in_arguments", "facts_missing", "provider_incompatible",
       "resource_unresolved",
       // of the proxy, before or behind a session
-      "call_timed_out", "node_unreachable", "output_unjudged", "tool_definition_changed"};
+      "call_timed_out", "node_unreachable", "output_unjudged", "tool_definition_changed", "tool_not_approved",
+      "tool_text_suspicious"};
   const json::Document file = cases_file();
   std::set<std::string> told;
   for (const json::Node one : file.root()["cases"].elements()) told.insert(text_in(one, "reason"));

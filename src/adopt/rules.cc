@@ -143,6 +143,8 @@ constexpr FileRule kFileRules[] = {
 
 std::string yaml_quoted(std::string_view text) { return json::write(json::Value(text)); }
 
+constexpr std::size_t kToolNameMax = 128;  // of a contract
+
 bool is_tool_name(std::string_view tool) {
   return !tool.empty() && std::all_of(tool.begin(), tool.end(), [](char c) {
     return is_alphanumeric(c) || std::string_view("_.:-").find(c) != std::string_view::npos;
@@ -162,7 +164,8 @@ class Carrying {
   Carrying(Client client, std::string_view project, std::string_view home, const std::vector<ServerTool>& tools)
       : client_(client), project_(project), home_(home), tools_(tools) {
     for (const ServerTool& tool : tools)
-      if (is_tool_name(tool.name)) contracts_[tool.name].side_effect = tool.reads ? "read" : "write";
+      if (const std::string name = contract_of(tool.server, tool.name); !name.empty())
+        contracts_[name].side_effect = tool.reads ? "read" : "write";
     for (const Tool& tool : kTools)
       if (tool.client == client) contracts_[std::string(tool.name)].side_effect = tool.side_effect;
   }
@@ -213,6 +216,13 @@ class Carrying {
                        [&](const Tool& one) { return one.client == client_ && one.name == tool; });
   }
 
+  // What the contract of a server's tool is called; empty: there can be none, or the tool is called like one of the client's own.
+  std::string contract_of(std::string_view server, std::string_view tool) const {
+    std::string name = std::string(server) + ":" + std::string(tool);
+    const bool is_one = is_tool_name(server) && server.find(':') == std::string_view::npos && is_tool_name(tool);
+    return is_one && name.size() <= kToolNameMax && !is_own(tool) ? name : std::string();
+  }
+
   // As contracts call it.
   std::string own_name(const std::string& name) const {
     return hooks::shape_of(client_, name).shape == hooks::Shape::Shell ? "Bash" : name;
@@ -238,7 +248,7 @@ class Carrying {
     if (client_ == Client::Cursor && name == "Mcp") {
       const std::size_t colon = part.find(':');
       if (colon == std::string::npos || part.substr(colon + 1) == "*") return whole_server(rule, part.substr(0, colon));
-      return whole(rule, part.substr(colon + 1), true);
+      return whole_of_server(rule, part.substr(0, colon), part.substr(colon + 1));
     }
     if (name.starts_with("mcp_")) {
       const auto server = hooks::canonical_name(client_, name);
@@ -247,10 +257,10 @@ class Carrying {
         if (which.ends_with("__*")) which.resize(which.size() - 3);
         return whole_server(rule, which);
       }
-      return whole(rule, server->tool.substr(server->server.size() + 1), true);
+      return whole_of_server(rule, server->server, server->tool.substr(server->server.size() + 1));
     }
     name = own_name(name);
-    if (!has_part || part == "*") return whole(rule, name, false);
+    if (!has_part || part == "*") return whole(rule, name);
     if (name == "Bash") return command(rule, part);
     if (name == "WebFetch" && part.starts_with("domain:")) return domain(rule, part.substr(7));
     for (const FileRule& one : kFileRules)
@@ -261,10 +271,11 @@ class Carrying {
   void whole_server(const Rule& rule, const std::string& server) {
     std::size_t known = 0;
     for (const ServerTool& tool : tools_) {
-      if (tool.server != server || !is_tool_name(tool.name) || is_own(tool.name)) continue;
+      const std::string name = contract_of(tool.server, tool.name);
+      if (tool.server != server || name.empty()) continue;
       ++known;
-      if (rule.effect == Effect::Deny) contracts_[tool.name].denied = true;
-      if (rule.effect == Effect::Ask) contracts_[tool.name].asked = true;
+      if (rule.effect == Effect::Deny) contracts_[name].denied = true;
+      if (rule.effect == Effect::Ask) contracts_[name].asked = true;
     }
     if (known != 0)
       return carried(rule, std::string("the contracts of its tools, as the server listed them, ") +
@@ -288,13 +299,19 @@ class Carrying {
                       (rule.effect == Effect::Deny ? "block them" : "have a checkpoint"));
   }
 
-  void whole(const Rule& rule, const std::string& tool, bool of_server) {
-    if (!is_tool_name(tool)) return not_carried(rule, "it names no tool");
-    if (of_server && is_own(tool))
+  void whole_of_server(const Rule& rule, const std::string& server, const std::string& tool) {
+    if (is_own(tool))
       return rule.effect == Effect::Deny
                  ? carried(rule,
                            "a contract for the client's own " + tool + " is none for a server's, and none is written")
                  : refused_for_now(rule, "a tool of a server that is called like one of the client's own");
+    const std::string name = contract_of(server, tool);
+    if (name.empty()) return not_carried(rule, "it names no tool");
+    whole(rule, name);
+  }
+
+  void whole(const Rule& rule, const std::string& tool) {
+    if (!is_tool_name(tool)) return not_carried(rule, "it names no tool");
     // The more special rule wins there: all but what another one allows.
     const bool but_some = client_ == Client::OpenCode && partly_allowed_.count(tool) != 0;
     if (but_some && rule.effect == Effect::Ask)

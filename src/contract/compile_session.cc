@@ -433,6 +433,8 @@ void Compiler::read_session() {
   plan.owed = word_in<Owed>(root["handoff"], "dialect", kOwedNames).value_or(Owed::Any);
   plan.owed_by_subagents = word_in<Owed>(root["handoff"], "subagents", kOwedNames).value_or(Owed::None);
   plan.schema_derived = flag_in(root, "schema_derived", true);
+  plan.wording_may_change = root["mcp"]["wording_changes"].is_text("allow");
+  plan.suspicious_text_is_withheld = root["mcp"]["suspicious_text"].is_text("withhold");
   for (const json::Node entry : root["graph_analysis"]["suppress"].elements()) {
     if (!entry.is_object()) continue;
     Suppression out{text_in(entry, "check"), text_in(entry, "tool"), text_in(entry, "phase"), text_in(entry, "name"),

@@ -70,6 +70,7 @@ struct Compiler {
   void fix_types();        // of what `per` names: PER_TYPE_OPEN
   void check_evidence();   // OUTPUT_NOT_EVIDENCE
   void check_beginning();  // PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, variables
+  void check_servers();    // TOOL_OF_SEVERAL_SERVERS
   void list_checks();
 
   // The tool of this name; a finding with `code` when there is none.

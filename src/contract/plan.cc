@@ -92,6 +92,8 @@ std::string name_in_pack(std::string_view call_name) {
 
 std::optional<ToolId> Plan::find_tool(std::string_view name) const {
   if (const std::size_t at = name.find('/'); at != std::string_view::npos) {
+    // `a:b/c` would be the contract `a:b:c`, which is that of `b:c` of the server `a`.
+    if (name.substr(0, at).find(':') != std::string_view::npos) return std::nullopt;
     const std::string in_pack = name_in_pack(name);
     return in_pack.find('/') == std::string::npos ? find_tool(in_pack) : std::nullopt;
   }

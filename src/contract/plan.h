@@ -349,6 +349,8 @@ struct Suppression {
 // the name of its file, `server:tool`. Any other name is what it is.
 std::string name_in_pack(std::string_view call_name);
 
+struct ToolsLock;  // contract/tools_lock.h
+
 struct Plan {
   std::string agent = {};
   std::vector<Tool> tools = {};  // by ToolId
@@ -370,6 +372,10 @@ struct Plan {
   Owed owed = Owed::Any;                 // handoff.dialect: in the last words of the agent
   Owed owed_by_subagents = Owed::None;   // handoff.subagents: in the last words of each subagent; AgentContract or None
   bool schema_derived = true;
+  // tools.lock.json: what the tools of MCP servers are, as an operator approved them. Null: the pack has none.
+  std::shared_ptr<const ToolsLock> tools_lock = {};
+  bool wording_may_change = false;           // mcp.wording_changes: texts of a locked definition, not its schemas
+  bool suspicious_text_is_withheld = false;  // mcp.suspicious_text
   std::vector<Suppression> suppressions = {};
   bool needs_principal = false;               // some rule or policy asks who it is
   std::vector<std::string> environment = {};  // variables that equals_env names, sorted

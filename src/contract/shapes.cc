@@ -28,6 +28,8 @@ constexpr std::array<std::string_view, 12> kOperators = {"equals",     "exists",
 constexpr std::array<std::string_view, 3> kClaimsWords = {"off", "warn", "require"};
 constexpr std::array<std::string_view, 4> kOwedWords = {"agent-contract", "agent-exit", "any", "none"};
 constexpr std::array<std::string_view, 2> kOwedBySubagents = {"agent-contract", "none"};
+constexpr std::array<std::string_view, 2> kWordingWords = {"refuse", "allow"};
+constexpr std::array<std::string_view, 2> kSuspiciousWords = {"warn", "withhold"};
 constexpr std::array<std::string_view, 2> kSources = {"arguments", "output"};
 constexpr std::array<std::string_view, 2> kOnTimeout = {"deny", "allow"};
 constexpr std::array<std::string_view, 2> kMatch = {"any", "all"};
@@ -556,6 +558,15 @@ constexpr std::array kHandoffOwedFields = {
     Field{"subagents", kOwedOfSubagents, "what the last words of each of its subagents must hold (default: none)"}};
 constexpr Shape kHandoffOwed = object(kHandoffOwedFields);
 
+constexpr Shape kWordingChanges = enumeration(kWordingWords, "refuse or allow");
+constexpr Shape kSuspiciousText = enumeration(kSuspiciousWords, "warn or withhold");
+constexpr std::array kMcpFields = {
+    Field{"wording_changes", kWordingChanges,
+          "whether a tool may be called when only texts of its locked definition changed (default: refuse)"},
+    Field{"suspicious_text", kSuspiciousText,
+          "what the proxy does with a tool whose texts look like instructions to a model (default: warn)"}};
+constexpr Shape kMcp = object(kMcpFields);
+
 constexpr Shape kSuppressionReason{.form = Form::Text,
                                    .expected = "a sentence that says why",
                                    .not_empty = true,
@@ -587,6 +598,7 @@ constexpr std::array kSessionFields = {
     Field{"handoff", kHandoffOwed, "which handoff the agent owes when it ends"},
     Field{"claims", kClaims,
           "what of a handoff is not borne out by the calls that were seen: off (default), warn or require"},
+    Field{"mcp", kMcp, "how the proxy treats what MCP servers say of their tools"},
     Field{"schema_derived", kBoolean, "take bounds from the tools' JSON Schemas (default: true)"},
     Field{"graph_analysis", kGraph, "about the checks of the whole pack"}};
 

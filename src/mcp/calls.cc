@@ -73,6 +73,7 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
   call.tool = owner->tool;
   call.client_name = name.string();
   call.node_name = name_for_node(owner->server, owner->tool);
+  explain_name(owner->server, owner->tool);
   call.era = request.era;
   call.revision = request.revision;
   call.can_elicit = request.era == Era::Modern ? message.meta()[kMetaClientCapabilities]["elicitation"].is_object()
@@ -160,6 +161,23 @@ Denial Conversation::Core::definition_changed(std::size_t server, std::string_vi
   return out;
 }
 
+// Why a tool's definition speaks against calling it; in shadow a lock and suspicious texts are only noted.
+std::optional<Denial> Conversation::Core::against_definition(std::size_t server, std::string_view tool) const {
+  const auto against = catalogue.against(server, tool);
+  if (!against) return std::nullopt;
+  using Why = Catalogue::Against::Why;
+  if (against->why == Why::Changed) return definition_changed(server, tool, against->what);
+  if (!governed.enforces) return std::nullopt;
+  const std::string name = catalogue.client_name(server, tool);
+  Denial out = against->why == Why::NotApproved
+                   ? denial_of(report(Code::tool_not_approved, {}, {{"tool", name}, {"what", against->what}}))
+                   : denial_of(report(Code::tool_text_suspicious, {}, {{"tool", name}, {"what", against->what}}));
+  json::Value changed = json::Value::array();
+  for (const std::string& member : against->members) changed.push(member);
+  if (!against->members.empty()) out.details.set("changed", std::move(changed));
+  return out;
+}
+
 // The definitions of a server are known, or could not be read.
 void Conversation::Core::pinned(std::size_t server, bool failed) {
   std::vector<CallNumber> waiting;
@@ -178,8 +196,7 @@ void Conversation::Core::pinned(std::size_t server, bool failed) {
 }
 
 void Conversation::Core::propose(Call& call) {
-  if (const auto changed = catalogue.changed(call.server, call.tool); !changed.empty())
-    return deny(call, definition_changed(call.server, call.tool, join(changed, ", ")));
+  if (const auto against = against_definition(call.server, call.tool)) return deny(call, *against);
   if (catalogue.is_full() && !catalogue.is_pinned(call.server, call.tool))
     return deny(call, definition_changed(call.server, call.tool, "there are too many tools to keep track of"));
   if (!says_so_in_headers(call)) return;
@@ -228,9 +245,9 @@ void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
         not_sent("cancelled");
         return end_call(number);
       }
-      if (const auto changed = catalogue.changed(call.server, call.tool); !changed.empty()) {
-        not_sent("tool_definition_changed");
-        return deny(call, definition_changed(call.server, call.tool, join(changed, ", ")));
+      if (const auto against = against_definition(call.server, call.tool)) {
+        not_sent(against->rule);
+        return deny(call, *against);
       }
       if (cannot_reach(call.server)) {
         not_sent("network");

@@ -17,7 +17,7 @@ Conversation::Core::Core(Options given)
       by_sent_token(options.servers.size()) {
   if (!options.session) return;
   standing = Standing::Open;
-  governed = *options.session;
+  hold_to(*options.session);
 }
 
 // --- numbers and ids ----------------------------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,8 @@
 
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "hooks/event.h"
+#include "mcp/catalogue.h"
 #include "mcp/header_value.h"
 #include "mcp/node.h"
 #include "mcp/revision.h"
@@ -203,16 +206,22 @@ struct Session {
   std::string id;
   bool enforces = true;           // false: in shadow, where no output is held back
   bool user_is_operator = false;  // the pack says that the client's user decides approvals
+  std::optional<std::set<std::string, std::less<>>> contracts =
+      {};                     // names of its pack's; not given: learned from the node's answers
+  Catalogue::Held held = {};  // what definitions are held to
 };
 
 struct Options {
   std::vector<std::string> servers = {"server"};  // their names; prefixes where there are several
   std::optional<Session> session = {};            // open already; none: OpenSession asks for it
-  bool session_is_given = false;                  // chosen beforehand, whichever it is: a message may name no other
-  Sha256 given_token = {};                        // the hash of that one's token, where it has been given by one
-  std::string id_prefix;                          // random: ids of Baton's own requests and calls begin so
-  SealKey seal_key = {};                          // random, of this process
-  std::string version = "0";                      // of Baton, for serverInfo where there are several servers
+  bool servers_are_all = true;               // false: the client has further servers, each behind a proxy of its own
+  std::optional<hooks::Client> client = {};  // whose own tools' names no server's tool may use; not given: not known
+  bool discover_needs_session = false;       // the pack has a lock, to which instructions are held
+  bool session_is_given = false;             // chosen beforehand, whichever it is: a message may name no other
+  Sha256 given_token = {};                   // the hash of that one's token, where it has been given by one
+  std::string id_prefix;                     // random: ids of Baton's own requests and calls begin so
+  SealKey seal_key = {};                     // random, of this process
+  std::string version = "0";                 // of Baton, for serverInfo where there are several servers
 
   std::size_t client_bytes_max = 4u << 20;                     // one message of the client
   std::size_t server_bytes_max = limits::kJsonBytesMax;        // one message of a server

@@ -235,6 +235,7 @@ class Conversation::Core {
   bool waits_for_session(const Message& message) const;
   void hold(Stream stream, Message& message, std::string token);
   void refuse(Stream stream, const Message& message, std::uint64_t batch, int code, std::string_view why);
+  void hold_to(Session session);
   void session_opened(Session session);
   void session_refused(std::string_view why);
   bool holds_much() const { return held.size() >= options.held_max / 2 || held_bytes >= options.held_bytes_max / 2; }
@@ -253,6 +254,11 @@ class Conversation::Core {
   void ask_pins(std::size_t server);
   ToolsPage take_apart(std::size_t server, json::Node tools);
   std::string name_for_node(std::size_t server, std::string_view tool) const;
+  contract::ServersKnown servers_known(std::string_view tool) const;
+  void explain_name(std::size_t server, std::string_view tool);
+  void note_all(std::vector<std::string> lines);
+  std::optional<Splice> instructions_splice(std::size_t server, json::Node result);
+  std::string instructions_of(std::size_t server, json::Node result);
   void show_tools(Ticket ticket, const Callable& callable, std::vector<ToolsPage> pages);
   void callable(Question question, Callable callable);
   void look();
@@ -298,6 +304,7 @@ class Conversation::Core {
   void pinned(std::size_t server, bool failed);
   void count_denial() { ++counts.denied; }
   Denial definition_changed(std::size_t server, std::string_view tool, std::string_view what) const;
+  std::optional<Denial> against_definition(std::size_t server, std::string_view tool) const;
 
   // --- tasks.cc
   static std::string task_key(std::size_t server, std::string_view id);
@@ -370,9 +377,11 @@ class Conversation::Core {
   std::map<Question, Asking> questions;
   std::map<Question, Ticket> node_questions;  // of Baton's own tools
   bool has_listed = false;
-  std::set<std::string, std::less<>> shown_callable;                      // by the node's names, among those known
-  std::map<std::string, std::set<std::size_t>, std::less<>> known_tools;  // bare names, and the servers that have them
-  std::set<std::string, std::less<>> contract_names;                      // that the node has told of
+  std::set<std::string, std::less<>> shown_callable;  // by the node's names, among those known
+  std::map<std::string, std::set<std::size_t>, std::less<>>
+      known_tools;                                    // as servers call them, and the servers that have them
+  std::set<std::string, std::less<>> contract_names;  // that the node has told of
+  std::set<std::string> explained;                    // names about which the log has a line
   std::unordered_map<std::string, TaskState> tasks;
   std::deque<std::string> task_order;
 };

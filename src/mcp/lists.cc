@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "contract/plan.h"
+#include "contract/tools_lock.h"
+#include "hooks/names.h"
 #include "json/value.h"
 #include "mcp/core.h"
 
@@ -13,6 +15,7 @@ using Kind = OpenRequest::Kind;
 namespace {
 
 constexpr std::size_t kListBytesMax = 64u << 20;    // of one list that Baton reads from several servers
+constexpr std::size_t kExplainedMax = 1'000;        // lines about names in one conversation
 constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
 
 std::string carried(Era era, bool of_both) {
@@ -73,6 +76,22 @@ void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
     own_request(server, {OwnRequest::Kind::GatheredInitialize, server, number, 0, 0}, "initialize", initialize_params);
 }
 
+// What a server says of itself to the model, where the client may have it.
+std::string Conversation::Core::instructions_of(std::size_t server, json::Node result) {
+  if (!result["instructions"].is_string()) return {};
+  std::vector<std::string> notes;
+  const bool passes = catalogue.may_have_instructions(server, result["instructions"].string(), notes);
+  note_all(std::move(notes));
+  return passes || !governed.enforces ? std::string(result["instructions"].string()) : std::string();
+}
+
+std::optional<Splice> Conversation::Core::instructions_splice(std::size_t server, json::Node result) {
+  if (!result["instructions"].is_string() || result["instructions"].string().empty() ||
+      !instructions_of(server, result).empty())
+    return std::nullopt;
+  return removing(result, "instructions");
+}
+
 // The capabilities that Baton adds, and no other.
 std::vector<Splice> Conversation::Core::capability_splices(json::Node result, std::size_t server) {
   const json::Node capabilities = result["capabilities"];
@@ -97,7 +116,9 @@ void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
                             (version ? std::string(text_of(version)) : "null") + "}");
   agreed = revision;
   is_initialized = true;
-  pass_answer(ticket, message, capability_splices(message.result(), 0));
+  std::vector<Splice> splices = capability_splices(message.result(), 0);
+  if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
+  pass_answer(ticket, message, std::move(splices));
 }
 
 void Conversation::Core::merge_initialized(Gathering& gathering) {
@@ -120,10 +141,8 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
       for (const json::Member inner : member.value.members())
         capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
     }
-    if (result["instructions"].is_string()) {
-      if (!instructions.empty()) instructions += "\n\n";
-      instructions += catalogue.server_name(server) + ": " + std::string(result["instructions"].string());
-    }
+    if (const std::string text = instructions_of(server, result); !text.empty())
+      instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
   if (lowest == nullptr || gathering.failed)
     return answer_error(gathering.answers, kInternalError, "not every server could be begun with");
@@ -173,6 +192,7 @@ void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
     return answer_error(ticket, kMethodNotFound, "the server speaks no revision of this kind that Baton carries");
   std::vector<Splice> splices = capability_splices(message.result(), 0);
   if (!is_all) splices.push_back(replacing(versions, "[" + kept + "]"));
+  if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
   pass_answer(ticket, message, std::move(splices));
 }
 
@@ -200,10 +220,8 @@ void Conversation::Core::merge_discovered(Gathering& gathering) {
       for (const json::Member inner : member.value.members())
         capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
     }
-    if (result["instructions"].is_string()) {
-      if (!instructions.empty()) instructions += "\n\n";
-      instructions += catalogue.server_name(server) + ": " + std::string(result["instructions"].string());
-    }
+    if (const std::string text = instructions_of(server, result); !text.empty())
+      instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
   if (common.empty())
     return answer_error(gathering.answers, kMethodNotFound,
@@ -245,7 +263,7 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
   for (const json::Node definition : tools.elements()) {
     const json::Node name = definition["name"];
     if (!name.is_string()) continue;
-    catalogue.see(server, definition);
+    note_all(catalogue.see(server, definition));
     // What could not be pinned is not shown, nor is what has Baton's own names.
     if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;
     known_tools[std::string(name.string())].insert(server);
@@ -285,14 +303,32 @@ void Conversation::Core::tools_list_answered(Ticket ticket, std::size_t server, 
   out->push_back(AskCallable{question});
 }
 
-// A contract names a tool bare where that is clear, else with its server.
+// From the configuration and the lock alone: not from which servers run, nor from what they list now.
+contract::ServersKnown Conversation::Core::servers_known(std::string_view tool) const {
+  return {.is_only_server = servers.size() == 1 && options.servers_are_all,
+          .lock = catalogue.lock(),
+          .is_reserved = hooks::is_reserved(tool, options.client)};
+}
+
 std::string Conversation::Core::name_for_node(std::size_t server, std::string_view tool) const {
-  std::string qualified = catalogue.node_name(server, tool);
-  if (servers.size() == 1 || contract_names.contains(contract::name_in_pack(qualified)) ||
-      !contract_names.contains(tool))
-    return qualified;
-  const auto known = known_tools.find(tool);
-  return known == known_tools.end() || known->second.size() == 1 ? std::string(tool) : qualified;
+  return contract::call_name(catalogue.server_name(server), tool, servers_known(tool),
+                             [this](const std::string& name) { return contract_names.contains(name); });
+}
+
+// A contract of the tool's bare name is there and is not used: the operator is told once what to change.
+void Conversation::Core::explain_name(std::size_t server, std::string_view tool) {
+  const std::string& name = catalogue.server_name(server);
+  const contract::ServersKnown known = servers_known(tool);
+  if (tool.find_first_of(":/") != std::string_view::npos || !contract_names.contains(tool) ||
+      contract_names.contains(name + ":" + std::string(tool)) || contract::may_be_bare(name, tool, known))
+    return;
+  if (known.lock != nullptr && known.lock->tool(name, tool) == nullptr) return;  // it is withheld, and that is said
+  if (explained.size() < kExplainedMax && explained.insert(catalogue.full_name(server, tool)).second)
+    out->push_back(Note{contract::why_not_bare(name, tool, known)});
+}
+
+void Conversation::Core::note_all(std::vector<std::string> lines) {
+  for (std::string& line : lines) out->push_back(Note{std::move(line)});
 }
 
 std::set<std::string, std::less<>> Conversation::Core::known_among(const Callable& callable) const {
@@ -319,7 +355,8 @@ void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std
     for (const ToolsPage::Entry& entry : page.entries) {
       const bool is_callable =
           callable.known && callable.kept.contains(contract::name_in_pack(name_for_node(entry.server, entry.tool)));
-      if (governed.enforces && (!is_callable || !catalogue.changed(entry.server, entry.tool).empty())) continue;
+      if (callable.known) explain_name(entry.server, entry.tool);
+      if (governed.enforces && (!is_callable || catalogue.against(entry.server, entry.tool))) continue;
       add(entry.text, catalogue.client_name(entry.server, entry.tool));
     }
   }
@@ -343,7 +380,7 @@ void Conversation::Core::callable(Question question, Callable callable) {
   if (found == questions.end()) return;
   Asking asking = std::move(found->second);
   questions.erase(found);
-  if (callable.known) {
+  if (callable.known && !governed.contracts) {
     contract_names = callable.kept;
     for (const auto& [tool, reason] : callable.removed) contract_names.insert(tool);
   }
@@ -551,7 +588,10 @@ void Conversation::Core::gathered(std::uint64_t number) {
     const Question question = next_number++;
     Asking& asking = questions[question];
     asking.ticket = gathering.answers;
-    asking.pages = std::move(gathering.pages);
+    // In the order of the configuration, whoever answered first.
+    for (std::size_t server = 0; server < servers.size(); ++server)
+      for (ToolsPage& page : gathering.pages)
+        if (!page.entries.empty() && page.entries.front().server == server) asking.pages.push_back(std::move(page));
     for (ToolsPage& page : asking.pages) page.is_last = true;
     out->push_back(AskCallable{question});
     return;

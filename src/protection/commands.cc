@@ -55,17 +55,32 @@ bool runs_one_of(const shell::Parsed& parsed, std::string_view programs) {
   });
 }
 
-// Commands of Baton's that are for whoever stands above the agent: they take the wiring out, end the node, or speak for the client.
+// What approves definitions of MCP servers. The proxy itself is for agents, too; the words behind `--` are the server's.
+std::optional<std::string> mcp_command_for_others(std::span<const Word> words) {
+  for (const Word& word : words) {
+    if (!word.is_literal()) return "a command of Baton's that is not known";
+    if (word.text == "--") break;
+    if (is_one_of(word.text, "lock approve-changes")) return "`baton mcp " + word.text + "`";
+  }
+  return std::nullopt;
+}
+
+// Commands of Baton's that are for people: they take the wiring out, end the node, approve, or speak for the client.
 std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
   for (const Command& command : parsed.commands) {
     const std::string_view program = program_of(command);
     if (program == "baton-hook") return "the hook itself, which is for the client";
     if (program != "baton") continue;
-    // The subcommand, or what may be it.
-    for (const Word& word : std::span(command.words).subspan(1)) {
+    // The subcommand. A word behind an option may be the option's value or the subcommand.
+    bool may_be_value = false;
+    for (std::size_t at = 1; at < command.words.size(); ++at) {
+      const Word& word = command.words[at];
       if (!word.is_literal()) return "a command of Baton's that is not known";
       if (is_one_of(word.text, "adopt serve stop")) return "`baton " + word.text + "`";
-      if (!word.text.starts_with('-')) break;
+      if (word.is("mcp")) return mcp_command_for_others(std::span(command.words).subspan(at + 1));
+      const bool is_option = word.text.starts_with('-');
+      if (!is_option && !may_be_value) break;
+      may_be_value = is_option;
     }
   }
   return std::nullopt;

@@ -8,7 +8,8 @@
 
 namespace baton::runtime {
 
-// On `packs`. Part: pack (its hash), part, texts[] (pieces of the pack as JSON). Activated: pack, parts, role, agent, at.
+// On `packs`. Part: pack (its hash), part, texts[] (pieces of the pack as JSON). Activated: pack, parts, role, agent, folder?,
+// holds_texts? (true: what MCP servers say of themselves is held to it), at.
 inline constexpr std::string_view kPacksStream = "packs";
 inline constexpr std::string_view kPackPart = "pack.part";
 inline constexpr std::string_view kPackActivated = "pack.activated";

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/sha256.h"
 #include "contract/compile.h"
+#include "contract/tools_lock.h"
 #include "diagnostics/diagnostic.h"
 #include "handoff/handoff.h"
 #include "json/value.h"
@@ -321,9 +322,17 @@ class UseCases {
   // --- reading: from the last commit ------------------------------------------------------------------------------------------
   Result<json::Value> list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit);
   Result<std::optional<json::Value>> show(std::string_view work_id);
-  // What the session's pack calls the tool `server/tool` of an MCP server: itself where there is a contract for it, the bare `tool`
-  // where there is one for that; else itself.
-  std::string tool_in_pack(const std::string& session_id, const std::string& name);
+  // What a call of an MCP server's tool is called under the session's pack (contract/tools_lock.h): `server/tool`, or the bare name. `why`: for
+  // whoever reads the refusal, when there is a contract of the bare name that is not the one for this tool.
+  struct NamedTool {
+    std::string name;
+    std::string why = {};
+  };
+  NamedTool tool_in_pack(const std::string& session_id, const std::string& server, const std::string& tool,
+                         contract::ServersKnown known);
+  // What a proxy needs to know of the session's pack: `contracts` (names), `tools_lock` where it has one, `wording_changes`,
+  // `suspicious_text`. Nothing: there is no such governed session.
+  Result<std::optional<json::Value>> mcp_of_session(std::string_view session_id);
   // What was decided about a call that is not open any more, or was never proposed: by its id; of a client without ids (empty), about
   // any call of the tool. From the ledger: for the rare case.
   enum class Proposed { Never, Refused, Allowed };

@@ -17,6 +17,7 @@ Python 3 and its standard library. What it is asked to do is in its tools:
     ask                     asks the client for its roots and answers with what it said
     heard                   methods of all messages it got
 
+With FIXTURE_TOOLS it has the tools and the `instructions` of that JSON file instead, read again for each list; without the file it has no list.
 Every tool that was carried out is a line of the file FIXTURE_LOG, if that is set; every message that was read one of FIXTURE_READ.
 """
 
@@ -104,13 +105,22 @@ class Server:
             self.send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": text}})
 
         method = message["method"]
+        said = {}
+        if os.environ.get("FIXTURE_TOOLS") and method in ("initialize", "server/discover", "tools/list", "tools/call"):
+            try:
+                with open(os.environ["FIXTURE_TOOLS"]) as file:
+                    said = json.load(file)
+            except FileNotFoundError:
+                if method == "tools/list":
+                    return error(-32603, "not now")
+            self.tools = said.pop("tools", [])
         capabilities = {"tools": {"listChanged": True}, "logging": {}}
         about = {"name": "fixture", "version": "1.0"}
         if method == "initialize":
             wanted = params.get("protocolVersion")
-            result({"protocolVersion": wanted if wanted in LEGACY else LEGACY[-1], "capabilities": capabilities, "serverInfo": about})
+            result({"protocolVersion": wanted if wanted in LEGACY else LEGACY[-1], "capabilities": capabilities, "serverInfo": about, **said})
         elif method == "server/discover":
-            result({"supportedVersions": [MODERN], "capabilities": capabilities, "serverInfo": about, "ttlMs": 0, "cacheScope": "public"})
+            result({"supportedVersions": [MODERN], "capabilities": capabilities, "serverInfo": about, "ttlMs": 0, "cacheScope": "public", **said})
         elif method == "ping":
             result({})
         elif method == "tools/list":
