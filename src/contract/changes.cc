@@ -397,6 +397,7 @@ constexpr Part kParts[] = {{"agent", "agent"},
                            {"envelopes", "envelopes"},
                            {"checkpoints", "checkpoints"},
                            {"approvals", "approvals"},
+                           {"mcp", "mcp"},
                            {"claims", "claims"},
                            {"handoff", "handoff"}};
 
@@ -470,6 +471,15 @@ void Comparison::session() {
         after.client_user_is_operator
             ? "the user of the agent's MCP client decides approvals as the operator (new)"
             : "no longer: the user of the agent's MCP client decides approvals as the operator");
+  if (before.unlisted != after.unlisted)
+    add(after.unlisted == Unlisted::Record ? Effect::Allows : Effect::Blocks, {}, "mcp",
+        after.unlisted == Unlisted::Record ? as_part(std::string(words_of_unlisted())) + " (new)"
+                                           : "no longer: " + as_part(std::string(words_of_unlisted())));
+  if (before.unknown_content != after.unknown_content)
+    add(after.unknown_content == UnknownContent::Drop ? Effect::Allows : Effect::Blocks, {}, "mcp",
+        after.unknown_content == UnknownContent::Drop
+            ? as_part(std::string(words_of_unknown_content())) + " (new)"
+            : "no longer: " + as_part(std::string(words_of_unknown_content())));
   compare_handoff(*this);
   compare_providers(*this);
   compare_resources(*this);

@@ -279,6 +279,12 @@ Value described(const Plan& plan) {
     approvals.set("client_user_is_operator", true);
     out.set("approvals", std::move(approvals));
   }
+  if (plan.unlisted != Unlisted::Refuse || plan.unknown_content != UnknownContent::Refuse) {
+    Value mcp = Value::object();
+    mcp.set("unlisted", name_of(plan.unlisted));
+    mcp.set("unknown_content", name_of(plan.unknown_content));
+    out.set("mcp", std::move(mcp));
+  }
   if (plan.claims != Claims::Off) out.set("claims", name_of(plan.claims));
   if (plan.owed != Owed::Any || plan.owed_by_subagents != Owed::None) {
     Value handoff = Value::object();

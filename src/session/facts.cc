@@ -74,6 +74,7 @@ std::optional<json::Decimal> number_of(const Fact& fact) {
 
 json::Node Values::at(const contract::PathAt& path) const {
   if (!root_) return {};
+  if (is_text_ && path.path.steps().empty()) return root_["text"];
   if (!record_) return path.path.resolve(root_);
   const json::Node recorded = root_[path.path.text()];
   return recorded || !document_ ? recorded : path.path.resolve(document_);

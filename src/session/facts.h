@@ -50,6 +50,12 @@ class Values {
  public:
   Values() = default;
   static Values of_document(json::Node root) { return Values(root, false); }
+  // The result of a tool that is text: an object with that text as its member `text`. `$` is the text, as `$.text` is.
+  static Values of_text_result(json::Node root) {
+    Values out(root, false);
+    out.is_text_ = true;
+    return out;
+  }
   static Values of_record(json::Node values) { return Values(values, true); }
   // The same, with the document as far as it was recorded, for paths that nobody looked at then.
   static Values of_record(json::Node values, json::Node document) {
@@ -67,7 +73,7 @@ class Values {
  private:
   Values(json::Node root, bool record) : root_(root), record_(record) {}
   json::Node root_ = {}, document_ = {};
-  bool record_ = false;
+  bool record_ = false, is_text_ = false;
 };
 
 }  // namespace baton::session
