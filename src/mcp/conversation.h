@@ -203,6 +203,8 @@ struct Session {
   std::string id;
   bool enforces = true;           // false: in shadow, where no output is held back
   bool user_is_operator = false;  // the pack says that the client's user decides approvals
+  // The pack's mcp.unknown_content: blocks of types that are not known are dropped from results. False: such a result is refused.
+  bool drops_unknown_content = false;
 };
 
 struct Options {
@@ -291,7 +293,8 @@ class Conversation {
   // (i) A server is gone: its process ended, its endpoint forgot the session. What was open there is answered with an error, calls
   // under way are settled as unknown. When it is there again it is told what it was told at the beginning (initialize), and the
   // client that its tools may have changed.
-  void server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out);
+  // `returns`: it is being started again.
+  void server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out, bool returns = true);
   void server_back(Milliseconds now, std::size_t server, Actions& out);
   // Legacy: the client came back to a stream that it, or LeaveOff, had closed.
   void stream_back(Milliseconds now, Stream stream, Actions& out);
@@ -311,6 +314,7 @@ class Conversation {
   struct Counts {
     std::uint64_t garbage = 0;     // messages of servers that were none
     std::uint64_t unexpected = 0;  // answers to nothing that was asked, of either side
+    std::uint64_t dropped = 0;     // messages that nobody may send without a verdict, of either side
     std::uint64_t forwarded = 0;   // tools/call that reached a server
     std::uint64_t denied = 0;
   };
