@@ -256,7 +256,7 @@ TEST(McpOutput, WhatRulesSee) {
             R"({"text":"{}\nb","content":["text","text"]})");
   EXPECT_EQ(outcome_of(R"({"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]})").output.json,
             R"({"text":"","content":["image"],"blocks":[{"type":"image","data":{"bytes":3,"sha256":)" +
-                quoted(sha256_hex("AAAA")) + R"(},"mimeType":"image/png"}]})");
+                mcp::quoted(sha256_hex("AAAA")) + R"(},"mimeType":"image/png"}]})");
   for (const char* none : {R"({"content":[]})", "{}", R"([1])", "null"})
     EXPECT_EQ(outcome_of(none).output.json, R"({"text":"","content":[]})") << none;
   const Outcome error =

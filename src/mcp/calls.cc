@@ -549,6 +549,12 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
     }
   }
   const std::size_t most = options.output_bytes_max;
+  if (is_wanted && error_code_of(message) == kUrlElicitationRequired) {
+    Outcome refused;
+    refused.unjudged = "it asks the user to open a link; a server asks for that by `elicitation/create`";
+    is_refused(call, refused);
+    return;
+  }
   Outcome outcome = message.kind() == Message::Kind::Error ? outcome_of_error(message.error(), most)
                     : call.is_tool()                       ? outcome_of_result(message.result(), most)
                                                            : outcome_of_other(call.method, message.result(), most);

@@ -104,7 +104,7 @@ Ticket Conversation::Core::open(OpenRequest request) {
     return 0;
   }
   const Ticket ticket = next_number++;
-  if (!request.id_is_taken) by_client_id[request.id] = ticket;
+  by_client_id.try_emplace(request.id, ticket);
   ++open_on_stream[request.stream];
   if (request.batch != 0) ++batches[request.batch].left;
   open_requests.emplace(ticket, std::move(request));
@@ -293,7 +293,6 @@ void Conversation::Core::client_request(Stream stream, Message& message, std::ui
   if (const auto same = by_client_id.find(request.id); same != by_client_id.end()) {
     const OpenRequest& other = open_requests.at(same->second);
     if (request.era == Era::Legacy || other.stream == stream) {
-      request.id_is_taken = true;
       const Ticket refused = open(std::move(request));
       return answer_error(refused, kInvalidRequest, "a request with this id is open");
     }
@@ -471,18 +470,21 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   const auto call = calls.find(what.number);
   forget_sent(ticket);
   if (call == calls.end()) return;
-  Outcome outcome;
-  outcome.unjudged = "it is too large";
-  outcome.bytes = options.server_bytes_max + 1;  // or more: the rest was not kept
   settle(call->second, {}, false);
-  deny(call->second, unjudged(call->second.client_name, outcome, options.server_bytes_max));
+  const std::string most = std::to_string(options.server_bytes_max);
+  const Diagnostic why =
+      report(Code::output_too_large, {},
+             {{"tool", call->second.client_name}, {"bytes", "more than " + most}, {"limit", most}});
+  deny(call->second, {std::string(info(why.code).name), why.message, why.help});
 }
 
 // What cannot be read and names an open request was its answer: there will be no other.
 void Conversation::Core::unreadable_from_server(std::size_t server, const Message& message, Ticket ticket) {
+  if (message.root()["method"]) return;  // a request of its own: its id is none of ours
   std::string id = message.id_text();
   if (id.empty()) {
     const std::string& bytes = message.bytes();
+    if (bytes.substr(0, Lines::kKept).find(R"("method")") != std::string::npos) return;
     const std::size_t tail = bytes.size() > Lines::kKept ? bytes.size() - Lines::kKept : 0;
     const std::string text = id_in_ends(bytes.substr(0, Lines::kKept), std::string_view(bytes).substr(tail));
     if (const auto document = json::parse(text)) id = id_key(document->root());

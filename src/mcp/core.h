@@ -46,7 +46,6 @@ struct OpenRequest {
   bool wants_tools_changed = false;  // of Listen
   bool server_listens = true;        // of Listen: false when only Baton keeps it open
   bool was_acknowledged = false;
-  bool id_is_taken = false;  // another request has this id: it is refused
 };
 
 // A request on its way: whose it is.

@@ -5,6 +5,7 @@
 // A task that is not known here has no judged output: what comes for it is not handed on.
 #include "diagnostics/diagnostic.h"
 #include "mcp/core.h"
+#include "mcp/methods.h"
 #include "mcp/output.h"
 
 namespace baton::mcp {
@@ -90,7 +91,10 @@ void Conversation::Core::end_task(TaskState& task) {
 bool Conversation::Core::client_task(Ticket ticket, Message& message) {
   const std::string_view method = message.method();
   const json::Node id = message.params()["taskId"];
-  if (!id.is_string()) return false;
+  if (!id.is_string()) {
+    if (method == "tasks/list" || !needs_no_verdict(method)) return false;
+    return answer_error(ticket, kInvalidParams, "`taskId` is not a text"), true;
+  }
   std::size_t server = 0;
   std::string key;
   for (std::size_t at = 0; at < servers.size() && key.empty(); ++at)
