@@ -174,8 +174,9 @@ class World {
     const std::string tool = servers_ == 1 ? (which & 16 ? "a" : "b") : (which & 16 ? "s__a" : "t__b");
     switch (which / 32) {
       case 0:
-        return m::request(id, "initialize",
-                          R"({"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"roots":{},"sampling":{}}})");
+        return m::request(
+            id, "initialize",
+            R"({"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"roots":{},"sampling":{}}})");
       case 1:
         switch (input_.choice() % 6) {
           case 0: return m::notification("tools/call", R"({"name":"a","arguments":{"x":1}})");
@@ -353,11 +354,13 @@ class World {
     const Message message(action.bytes);
     require(!message.meta()[m::kMetaSession], "no server learns the name of a session", action.bytes);
     if (message.kind() == Message::Kind::Notification)
-      require(m::is_client_notification(message.method(), nullptr), "what has no id is a known notification", action.bytes);
+      require(m::is_client_notification(message.method(), nullptr), "what has no id is a known notification",
+              action.bytes);
     if (!message.is_request()) return;
     if (message.method() != "tools/call" && (!m::needs_no_verdict(message.method()) ||
                                              message.params()["notifications"]["resourceSubscriptions"].size() != 0))
-      require(begun_[operation_key(message.method())]-- > 0, "a request is judged before a server has it", action.bytes);
+      require(begun_[operation_key(message.method())]-- > 0, "a request is judged before a server has it",
+              action.bytes);
     std::string key;
     if (message.method() == "tools/call") {
       key = key_of(action.server, message.params()["name"].string(), m::text_of(message.params()["arguments"]));

@@ -33,16 +33,27 @@ TEST(McpMessage, ClassifiesWhatItIs) {
   EXPECT_EQ(kind(R"({"jsonrpc":"2.0","id":"a","result":{}})"), Message::Kind::Result);
   EXPECT_EQ(kind(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}})"), Message::Kind::Error);
   EXPECT_EQ(kind(R"([{"jsonrpc":"2.0","method":"x"}])"), Message::Kind::Batch);
-  for (const char* broken :
-       {"", "nonsense", "[]", "1", R"({"id":1,"method":"ping"})", R"({"jsonrpc":"1.0","id":1,"method":"ping"})",
-        R"({"jsonrpc":"2.0","id":null,"method":"ping"})",
-        R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})", R"({"jsonrpc":"2.0","id":1.0,"method":"ping"})",
-        R"({"jsonrpc":"2.0","id":1e0,"method":"ping"})", R"({"jsonrpc":"2.0","id":-0,"method":"ping"})",
-        R"({"jsonrpc":"2.0","id":true,"method":"ping"})", R"({"jsonrpc":"2.0","id":[1],"method":"ping"})",
-        R"({"jsonrpc":"2.0","id":1,"method":"a","m\u0065thod":"tools/call"})", R"({"jsonrpc":"2.0","id":{},"method":"ping"})",
-        R"({"jsonrpc":"2.0","id":1,"method":"ping","result":{}})", R"({"jsonrpc":"2.0","id":1})",
-        R"({"jsonrpc":"2.0","id":1,"method":"x","params":[]})", R"({"jsonrpc":"2.0","result":{}})",
-        R"({"jsonrpc":"2.0","id":1,"id":2,"method":"ping"})", R"({"jsonrpc":"2.0","id":1,"error":"x"})"})
+  for (const char* broken : {"",
+                             "nonsense",
+                             "[]",
+                             "1",
+                             R"({"id":1,"method":"ping"})",
+                             R"({"jsonrpc":"1.0","id":1,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":null,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":1.0,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":1e0,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":-0,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":true,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":[1],"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":1,"method":"a","m\u0065thod":"tools/call"})",
+                             R"({"jsonrpc":"2.0","id":{},"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":1,"method":"ping","result":{}})",
+                             R"({"jsonrpc":"2.0","id":1})",
+                             R"({"jsonrpc":"2.0","id":1,"method":"x","params":[]})",
+                             R"({"jsonrpc":"2.0","result":{}})",
+                             R"({"jsonrpc":"2.0","id":1,"id":2,"method":"ping"})",
+                             R"({"jsonrpc":"2.0","id":1,"error":"x"})"})
     EXPECT_EQ(kind(broken), Message::Kind::Broken) << broken;
 }
 
@@ -53,7 +64,8 @@ TEST(McpMessage, IdsAreWhatStandsInTheText) {
   const Message text(R"({"jsonrpc":"2.0","id":"17","method":"x"})");
   EXPECT_EQ(text.id_text(), R"("17")");
   // Two spellings of one text are one id: a server answers with either.
-  const Message escaped(R"({"jsonrpc":"2.0","id":"\u0031\u0037","method":"x","params":{"_meta":{"progressToken":"\u0061"}}})");
+  const Message escaped(
+      R"({"jsonrpc":"2.0","id":"\u0031\u0037","method":"x","params":{"_meta":{"progressToken":"\u0061"}}})");
   EXPECT_EQ(escaped.id_text(), text.id_text());
   EXPECT_EQ(escaped.progress_token(), R"("a")");
 }
@@ -286,8 +298,7 @@ json::Value without_digests(json::Value value) {
 
 std::string shown(const JudgedOutput& output, bool ignores_digests) {
   json::Value value = json::Value::copy(json::parse(output.json)->root());
-  return json::write(ignores_digests ? without_digests(std::move(value)) : value) +
-         (output.is_text ? " as text" : "");
+  return json::write(ignores_digests ? without_digests(std::move(value)) : value) + (output.is_text ? " as text" : "");
 }
 
 std::string wanted(json::Node one, bool ignores_digests) {
@@ -360,16 +371,20 @@ TEST(McpOutput, OnlyBatonSpeaksForItself) {
   EXPECT_EQ(cleaned(R"({"jsonrpc":"2.0","id":1,"result":{"_meta":{"dev.baton/decision":{"rule":"x"},"a":1.50}}})"),
             R"({"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1.50}}})");
   // However it is spelled, wherever it is, and whatever else begins so.
-  EXPECT_EQ(cleaned(R"({"jsonrpc":"2.0","id":1,"result":{"_m\u0065ta":{"d\u0065v.baton\/decision":1,"dev.baton.x":2,"dev.baton":3}}})"),
-            R"({"jsonrpc":"2.0","id":1,"result":{"_m\u0065ta":{}}})");
+  EXPECT_EQ(
+      cleaned(
+          R"({"jsonrpc":"2.0","id":1,"result":{"_m\u0065ta":{"d\u0065v.baton\/decision":1,"dev.baton.x":2,"dev.baton":3}}})"),
+      R"({"jsonrpc":"2.0","id":1,"result":{"_m\u0065ta":{}}})");
   EXPECT_EQ(
       cleaned(
           R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"t","_meta":{"dev.baton/x":1,"b":[{"_meta":{"dev.baton/y":2}}]}}]}})"),
       R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"t","_meta":{"b":[{"_meta":{}}]}}]}})");
-  EXPECT_EQ(cleaned(R"({"jsonrpc":"2.0","method":"notifications/message","params":{"_meta":{"dev.baton/decision":1}}})"),
-            R"({"jsonrpc":"2.0","method":"notifications/message","params":{"_meta":{}}})");
-  EXPECT_EQ(cleaned(R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"_meta":{"dev.baton/decision":1}}}})"),
-            R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"_meta":{}}}})");
+  EXPECT_EQ(
+      cleaned(R"({"jsonrpc":"2.0","method":"notifications/message","params":{"_meta":{"dev.baton/decision":1}}})"),
+      R"({"jsonrpc":"2.0","method":"notifications/message","params":{"_meta":{}}})");
+  EXPECT_EQ(
+      cleaned(R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"_meta":{"dev.baton/decision":1}}}})"),
+      R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"_meta":{}}}})");
   // Of others, and in what is not `_meta`, it is a word like any other.
   EXPECT_EQ(cleaned(R"({"jsonrpc":"2.0","id":1,"result":{"_meta":{"dev.batonic/x":1},"dev.baton/x":1}})"), "as it was");
 }

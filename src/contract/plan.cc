@@ -100,9 +100,7 @@ constexpr std::array<std::string_view, 8> kServerOperations = {
 
 }  // namespace
 
-std::string_view name_of(ServerOperation operation) {
-  return kServerOperations[static_cast<std::size_t>(operation)];
-}
+std::string_view name_of(ServerOperation operation) { return kServerOperations[static_cast<std::size_t>(operation)]; }
 
 bool is_server_operation(std::string_view name) {
   return std::ranges::find(kServerOperations, name) != kServerOperations.end();

@@ -36,7 +36,8 @@ void Conversation::Core::server_asks(std::size_t server, Message& message, Ticke
     out->push_back(ToServer{server, error_message(id, code, why), 0, kAside, {}, {}, {}, agreed});
   };
   if (client_is_gone) return refuse(kInternalError, "the client is gone");
-  if (asks.size() + asked.size() >= options.open_requests_max) return refuse(kInternalError, "too many requests are open");
+  if (asks.size() + asked.size() >= options.open_requests_max)
+    return refuse(kInternalError, "too many requests are open");
   for (const auto& [number, ask] : asks)
     if (ask.server == server && ask.id == id && !ask.is_cancelled)
       return refuse(kInvalidRequest, "a request with this id is open");
@@ -134,8 +135,9 @@ void Conversation::Core::ask_decided(Ask& ask, const Decision& decision) {
       out->push_back(Start{ask.number, start_body(ask.call_id)});
       return;
     case Decision::Kind::Denied:
-      return ask_refused(ask, denial_of(report(Code::checkpoint_denied, {},
-                                               {{"suggestion", decision.note.empty() ? "go on without it" : decision.note}})));
+      return ask_refused(
+          ask, denial_of(report(Code::checkpoint_denied, {},
+                                {{"suggestion", decision.note.empty() ? "go on without it" : decision.note}})));
     case Decision::Kind::Lapsed: return ask_refused(ask, denial_of(report(Code::checkpoint_timeout, {})));
     case Decision::Kind::Unreachable:
       return ask_refused(
@@ -197,8 +199,8 @@ void Conversation::Core::ask_answered(Ask& ask, Message& message) {
     answer_server(ask, error_message(ask.id, kDenied, text_of(denial), denied_data(denial)));
     return end_ask(ask.number);
   }
-  ask.held = ask.id == message.id_text() ? message.take_bytes()
-                                         : splice(message.bytes(), {replacing(message.id(), ask.id)});
+  ask.held =
+      ask.id == message.id_text() ? message.take_bytes() : splice(message.bytes(), {replacing(message.id(), ask.id)});
   ask.state = State::Settling;
   disarm(ask.total);
   settle(ask, outcome, true);

@@ -59,10 +59,9 @@ std::string elicitation_params(const Call& call, bool user_decides) {
 
 Denial unjudged(std::string_view name, const Outcome& outcome, std::size_t bytes_max) {
   if (outcome.bytes != 0)
-    return denial_of(report(Code::output_too_large, {},
-                            {{"tool", name},
-                             {"bytes", std::to_string(outcome.bytes)},
-                             {"limit", std::to_string(bytes_max)}}));
+    return denial_of(
+        report(Code::output_too_large, {},
+               {{"tool", name}, {"bytes", std::to_string(outcome.bytes)}, {"limit", std::to_string(bytes_max)}}));
   return denial_of(report(Code::output_unjudged, {}, {{"tool", name}, {"problem", outcome.unjudged}}));
 }
 
@@ -326,7 +325,8 @@ void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
       }
       return wait_for_person(call);
     case Verdict::Kind::Refused:
-      if (is_wanted && call.is_tool() && !catalogue.was_shown(call.client_name) && (has_listed || hides(call.verdict.denial.rule))) {
+      if (is_wanted && call.is_tool() && !catalogue.was_shown(call.client_name) &&
+          (has_listed || hides(call.verdict.denial.rule))) {
         ++counts.denied;
         const std::string& id = open_requests.at(call.open).id;
         answer(call.open, unknown_tool(id, call.client_name), kInvalidParams);
@@ -529,8 +529,8 @@ void Conversation::Core::forward(Call& call, bool is_retry) {
   const OpenRequest& request = open_requests.at(call.open);
   // A server must not see an id twice: what is tried again has one of its own.
   const std::string id = is_retry ? own_id() : unused_id(call.server, request.id);
-  std::string bytes = R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":)" + quoted(call.method) + R"(,"params":)" +
-                      call.params + "}";
+  std::string bytes =
+      R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":)" + quoted(call.method) + R"(,"params":)" + call.params + "}";
   call.sent = send({Sent::Whose::Call, call.server, id, call.number}, std::move(bytes), request.stream, call.method,
                    call.tool, call.revision, 0, call.headers);
 }

@@ -318,8 +318,7 @@ void Conversation::Core::pass_to_server(Ticket ticket, std::size_t server, Messa
                                         std::vector<Splice> splices) {
   OpenRequest& request = open_requests.at(ticket);
   request.server = server;
-  if (cannot_reach(server))
-    return answer_error(ticket, kInternalError, unreachable_text(server));
+  if (cannot_reach(server)) return answer_error(ticket, kInternalError, unreachable_text(server));
   Sent what{Sent::Whose::Client, server, unused_id(server, request.id), ticket};
   if (what.id != request.id) splices.push_back(replacing(message.id(), what.id));
   if (!request.token.empty()) {
@@ -472,9 +471,8 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   if (call == calls.end()) return;
   settle(call->second, {}, false);
   const std::string most = std::to_string(options.server_bytes_max);
-  const Diagnostic why =
-      report(Code::output_too_large, {},
-             {{"tool", call->second.client_name}, {"bytes", "more than " + most}, {"limit", most}});
+  const Diagnostic why = report(Code::output_too_large, {},
+                                {{"tool", call->second.client_name}, {"bytes", "more than " + most}, {"limit", most}});
   deny(call->second, {std::string(info(why.code).name), why.message, why.help});
 }
 
@@ -884,8 +882,7 @@ void Conversation::status(Milliseconds now, Question question, NodeAnswer answer
   at(*core_, now, out).handed_off(question, answer);
 }
 void Conversation::rang(Milliseconds now, Timer timer, Actions& out) { at(*core_, now, out).rang(timer); }
-void Conversation::server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out,
-                               bool returns) {
+void Conversation::server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out, bool returns) {
   if (server < core_->servers.size()) at(*core_, now, out).server_gone(server, why, returns);
 }
 void Conversation::server_back(Milliseconds now, std::size_t server, Actions& out) {

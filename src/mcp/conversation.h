@@ -223,17 +223,17 @@ struct Options {
   SealKey seal_key = {};                          // random, of this process
   std::string version = "0";                      // of Baton, for serverInfo where there are several servers
 
-  std::size_t client_bytes_max = 4u << 20;                     // one message of the client
-  std::size_t server_bytes_max = limits::kJsonBytesMax;        // one message of a server
+  std::size_t client_bytes_max = 4u << 20;               // one message of the client
+  std::size_t server_bytes_max = limits::kJsonBytesMax;  // one message of a server
   // A result that is judged: what the node accepts, without what is said beside it.
   std::size_t output_bytes_max = limits::kCallOutputBytesMax - (64u << 10);
-  std::size_t open_requests_max = 4096;                        // of the client, at one time
-  std::size_t suspended_max = 256;                             // calls that wait for the client to come back
-  std::size_t tasks_max = 1024;                                // remembered
-  std::size_t pages_max = 64;                                  // of one list that Baton reads itself
-  std::size_t held_max = 256;                                  // messages that wait for the session
-  std::size_t held_bytes_max = 16u << 20;                      // of those together, or the largest alone
-  Milliseconds progress_every = 5'000;                         // while a call waits for a person
+  std::size_t open_requests_max = 4096;     // of the client, at one time
+  std::size_t suspended_max = 256;          // calls that wait for the client to come back
+  std::size_t tasks_max = 1024;             // remembered
+  std::size_t pages_max = 64;               // of one list that Baton reads itself
+  std::size_t held_max = 256;               // messages that wait for the session
+  std::size_t held_bytes_max = 16u << 20;   // of those together, or the largest alone
+  Milliseconds progress_every = 5'000;      // while a call waits for a person
   Milliseconds round_after = 25'000;        // a client that came back about an approval is kept this long
   Milliseconds cancel_grace = 10'000;       // how long the answer to a cancelled call is waited for
   Milliseconds look_after = 50;             // after a call, before it is asked what is callable now

@@ -346,7 +346,8 @@ class Conversation::Core {
   std::string judged_params(std::size_t server, json::Node params, std::string& problem) const;
 
   // --- calls.cc
-  void begin_call(Call call, Message& message, std::string params);  void client_call(Ticket ticket, Message& message);
+  void begin_call(Call call, Message& message, std::string params);
+  void client_call(Ticket ticket, Message& message);
   bool is_refused(Call& call, const Outcome& outcome);  // it cannot be judged: recorded and said
   void own_call(Ticket ticket, std::string_view name, Message& message);
   bool come_back(Call& call, Message& message, std::string_view digest);
@@ -410,9 +411,9 @@ class Conversation::Core {
   bool is_initialized = false;       // an initialize was answered
   bool client_is_gone = false;
   bool client_can_elicit = false, client_can_sample = false, client_can_list_roots = false;  // legacy
-  std::string initialize_params;   // of the client
-  std::string modern_meta;         // of the client's newest request: what Baton's own need
-  std::uint64_t next_number = 1;   // of everything that is numbered
+  std::string initialize_params;                                                             // of the client
+  std::string modern_meta;        // of the client's newest request: what Baton's own need
+  std::uint64_t next_number = 1;  // of everything that is numbered
 
   std::map<Ticket, OpenRequest> open_requests;
   std::unordered_map<std::string, Ticket> by_client_id;

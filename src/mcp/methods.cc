@@ -13,10 +13,20 @@ namespace {
 
 using contract::ServerOperation;
 
-constexpr std::array<std::string_view, 14> kPassing = {
-    "initialize",          "ping",       "server/discover", "tools/list",  "prompts/list", "resources/list",
-    "resources/templates/list", "resources/unsubscribe", "logging/setLevel", "subscriptions/listen",
-    "tasks/get",           "tasks/result", "tasks/cancel", "tasks/list"};
+constexpr std::array<std::string_view, 14> kPassing = {"initialize",
+                                                       "ping",
+                                                       "server/discover",
+                                                       "tools/list",
+                                                       "prompts/list",
+                                                       "resources/list",
+                                                       "resources/templates/list",
+                                                       "resources/unsubscribe",
+                                                       "logging/setLevel",
+                                                       "subscriptions/listen",
+                                                       "tasks/get",
+                                                       "tasks/result",
+                                                       "tasks/cancel",
+                                                       "tasks/list"};
 
 struct Judged {
   std::string_view method;
@@ -31,10 +41,9 @@ struct OfServer {
   std::string_view method;
   ServerRequest request;
 };
-constexpr std::array<OfServer, 3> kOfServer = {
-    {{"sampling/createMessage", {ServerOperation::Sampling, "sampling"}},
-     {"elicitation/create", {ServerOperation::Elicitation, "elicitation"}},
-     {"roots/list", {ServerOperation::Roots, "roots"}}}};
+constexpr std::array<OfServer, 3> kOfServer = {{{"sampling/createMessage", {ServerOperation::Sampling, "sampling"}},
+                                                {"elicitation/create", {ServerOperation::Elicitation, "elicitation"}},
+                                                {"roots/list", {ServerOperation::Roots, "roots"}}}};
 
 struct Notification {
   std::string_view method;

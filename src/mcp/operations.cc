@@ -81,7 +81,8 @@ void Conversation::Core::client_operation(Ticket ticket, std::size_t server, Mes
   // What was judged is what is sent: the same canonical text, without the server's name.
   std::string members;
   for (const json::Member member : params.members())
-    if (!is_aside(member.name())) members += (members.empty() ? "" : ",") + quoted(member.name()) + ':' + std::string(text_of(member.value));
+    if (!is_aside(member.name()))
+      members += (members.empty() ? "" : ",") + quoted(member.name()) + ':' + std::string(text_of(member.value));
   const auto canonical = canonical_of("{" + members + "}");
   if (!canonical) return answer_error(ticket, kInvalidParams, "the parameters hold a number beyond all bounds");
   sent = canonical->substr(0, canonical->size() - 1);
@@ -95,8 +96,7 @@ void Conversation::Core::client_listens(Ticket ticket, Message& message) {
   if (!resources.is_array())
     return answer_error(ticket, kInvalidParams, "`resourceSubscriptions` is not a list of texts");
   for (const json::Node one : resources.elements())
-    if (!one.is_string())
-      return answer_error(ticket, kInvalidParams, "`resourceSubscriptions` is not a list of texts");
+    if (!one.is_string()) return answer_error(ticket, kInvalidParams, "`resourceSubscriptions` is not a list of texts");
   if (cannot_reach(0)) return answer_error(ticket, kInternalError, unreachable_text(0));
   OpenRequest& request = open_requests.at(ticket);
   Call call;

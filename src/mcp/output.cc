@@ -42,8 +42,8 @@ constexpr std::array<std::string_view, 5> kSamplingBlocks = {"text", "image", "a
 // Members of a result's _meta that belong to the protocol. Clients show them to nobody's model.
 constexpr std::array<std::string_view, 3> kProtocolMeta = {"io.modelcontextprotocol/serverInfo", kMetaSubscriptionId,
                                                            "io.modelcontextprotocol/related-task"};
-constexpr std::array<std::string_view, 6> kResultMembers = {"content", "structuredContent", "isError",
-                                                            "resultType", "_meta", "ttlMs"};
+constexpr std::array<std::string_view, 6> kResultMembers = {
+    "content", "structuredContent", "isError", "resultType", "_meta", "ttlMs"};
 
 bool may_be_json(std::string_view text) {
   const std::size_t at = text.find_first_not_of(" \t\r\n");
@@ -109,8 +109,7 @@ bool is_only_text(json::Node block) {
 bool is_more(const json::Member& member) {
   if (member.name() == "_meta") {
     if (!member.value.is_object()) return true;
-    return any_of(member.value.members(),
-                               [](const json::Member& one) { return !is_among(kProtocolMeta, one.name()); });
+    return any_of(member.value.members(), [](const json::Member& one) { return !is_among(kProtocolMeta, one.name()); });
   }
   if (member.name() == "isError") return !member.value.is_boolean();
   if (member.name() == "resultType") return !member.value.is_text("complete");
@@ -222,8 +221,7 @@ JudgedOutput reading_of(json::Node result) {
 
 bool has_text(json::Node value, std::string_view text) {
   if (value.is_string()) return value.string() == text;
-  if (value.is_array())
-    return any_of(value.elements(), [&](json::Node one) { return has_text(one, text); });
+  if (value.is_array()) return any_of(value.elements(), [&](json::Node one) { return has_text(one, text); });
   return value.is_object() &&
          any_of(value.members(), [&](const json::Member& one) { return has_text(one.value, text); });
 }
@@ -255,7 +253,9 @@ Outcome too_large(std::size_t bytes) { return unjudged("it is too large", bytes)
 
 // --- types that are not known ---------------------------------------------------------------------------------------------------------
 
-bool is_tool_block(json::Node block) { return block["type"].is_string() && is_among(kToolBlocks, block["type"].string()); }
+bool is_tool_block(json::Node block) {
+  return block["type"].is_string() && is_among(kToolBlocks, block["type"].string());
+}
 bool is_sampling_block(json::Node block) {
   return block["type"].is_string() && is_among(kSamplingBlocks, block["type"].string());
 }

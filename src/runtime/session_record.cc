@@ -337,7 +337,8 @@ bool has_hidden_values(json::Node payload) {
   };
   for (const json::Node one : payload["also_values"].elements())
     if (any(one)) return true;
-  if (any(payload["values"]) || any(payload["error_values"]) || any(payload["request"]) || any(payload["response"])) return true;
+  if (any(payload["values"]) || any(payload["error_values"]) || any(payload["request"]) || any(payload["response"]))
+    return true;
   for (const json::Node call : payload["calls"].elements())
     if (any(call["values"])) return true;
   return false;

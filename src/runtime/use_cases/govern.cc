@@ -605,10 +605,10 @@ class Govern {
     session::CallVerdict& call = verdict.calls[0];
     call.verdict = session::Verdict::Block;
     call.asked.reset();
-    call.failures.push_back(
-        {report(Code::checkpoint_denied, {},
-                {{"suggestion", denied.note.empty() ? "do not propose it again as it is" : "the note says: " + denied.note}}),
-         {}});
+    call.failures.push_back({report(Code::checkpoint_denied, {},
+                                    {{"suggestion", denied.note.empty() ? "do not propose it again as it is"
+                                                                        : "the note says: " + denied.note}}),
+                             {}});
     const session::Gate gate = held_.session.state.gate;
     verdict.outcome = gate == session::Gate::RejectAll      ? session::Outcome::Reject
                       : gate == session::Gate::StripPartial ? session::Outcome::Error
