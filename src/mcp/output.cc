@@ -128,10 +128,12 @@ void append_base64(std::string& out, std::string_view base64) {
          quoted(sha256_hex(base64)) + "}";
 }
 
+using IsSkipped = bool (*)(const json::Member&);
+
+bool nothing(const json::Member&) { return false; }
+
 // The value as rules see it. `skips`: members of this object that are left out.
-template <class Skips>
-void append_judged(std::string& out, json::Node node, const Skips& skips) {
-  const auto nothing = [](const json::Member&) { return false; };
+void append_judged(std::string& out, json::Node node, IsSkipped skips) {
   if (node.is_array()) {
     out += '[';
     bool is_first = true;
@@ -195,7 +197,6 @@ JudgedOutput reading_of(json::Node result) {
   }
   out += ']';
   if (is_text) return {out + "}", true};
-  const auto nothing = [](const json::Member&) { return false; };
   out += R"(,"blocks":[)";
   is_first = true;
   for (const json::Node block : content.elements()) {
@@ -340,7 +341,7 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
     if (member.name() == "code" || (member.name() == "message" && member.value.is_string())) continue;
     out.output.is_text = false;
     more += (more.empty() ? "" : ",") + quoted(member.name()) + ':';
-    append_judged(more, member.value, [](const json::Member&) { return false; });
+    append_judged(more, member.value, nothing);
   }
   if (!more.empty()) judged += R"(,"more":{)" + more + "}";
   judged += '}';
