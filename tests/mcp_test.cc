@@ -238,6 +238,7 @@ class Player {
     out.discover_needs_session = given["discover_needs_session"].is_true();
     if (out.session) hold(*out.session, given);
     if (given["enforces"]) out.session->enforces = given["enforces"].boolean();
+    if (given["drops_unknown_content"]) out.session->drops_unknown_content = given["drops_unknown_content"].boolean();
     if (given["user_is_operator"]) out.session->user_is_operator = given["user_is_operator"].boolean();
     out.held_max = static_cast<std::size_t>(number_in(given, "held_max", 256));
     out.output_bytes_max = static_cast<std::size_t>(number_in(given, "output_bytes_max", 4 << 20));
@@ -437,7 +438,7 @@ class Player {
     } else if (step["left_off"]) {
       conversation_.left_off(now_, 0, bound(step["left_off"]), number_in(step, "retry_after"), actions_);
     } else if (step["server_gone"]) {
-      conversation_.server_gone(now_, server("server_gone"), "it ended", actions_);
+      conversation_.server_gone(now_, server("server_gone"), "it ended", actions_, !step["for_good"].is_true());
     } else if (step["server_back"]) {
       conversation_.server_back(now_, server("server_back"), actions_);
     } else if (step["stream_back"]) {

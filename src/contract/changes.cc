@@ -392,6 +392,10 @@ void compare_mcp(Comparison& to) {
        "a tool of an MCP server may be called when only texts of its locked definition changed");
   flag(was.suspicious_text_is_withheld, is.suspicious_text_is_withheld, Effect::Blocks,
        "a tool of an MCP server is withheld when its texts look like instructions to a model");
+  flag(was.unlisted == Unlisted::Record, is.unlisted == Unlisted::Record, Effect::Allows,
+       as_part(std::string(words_of_unlisted())));
+  flag(was.unknown_content == UnknownContent::Drop, is.unknown_content == UnknownContent::Drop, Effect::Allows,
+       as_part(std::string(words_of_unknown_content())));
   if (!was.tools_lock != !is.tools_lock)
     return to.add(is.tools_lock ? Effect::Blocks : Effect::Allows, {}, "tools_lock",
                   is.tools_lock ? "tools of MCP servers are held to tools.lock.json (new)"

@@ -429,6 +429,9 @@ void Compiler::read_session() {
   }
 
   plan.client_user_is_operator = flag_in(root["approvals"], "client_user_is_operator", false);
+  plan.unlisted = word_in<Unlisted>(root["mcp"], "unlisted", kUnlistedNames).value_or(Unlisted::Refuse);
+  plan.unknown_content =
+      word_in<UnknownContent>(root["mcp"], "unknown_content", kUnknownContentNames).value_or(UnknownContent::Refuse);
   plan.claims = word_in<Claims>(root, "claims", kClaimsNames).value_or(Claims::Off);
   plan.owed = word_in<Owed>(root["handoff"], "dialect", kOwedNames).value_or(Owed::Any);
   plan.owed_by_subagents = word_in<Owed>(root["handoff"], "subagents", kOwedNames).value_or(Owed::None);

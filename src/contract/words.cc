@@ -545,6 +545,15 @@ std::string words_of_claims(Claims claims) {
   return {};
 }
 
+std::string_view words_of_unlisted() {
+  return "MCP operations other than tool calls (resources, prompts, completion, sampling, elicitation, roots and other "
+         "requests) go ahead and are recorded where they have no contract.";
+}
+
+std::string_view words_of_unknown_content() {
+  return "Content blocks of a type that Baton does not know are dropped from an MCP result.";
+}
+
 std::vector<Paragraph> words_of_session(const Plan& plan) {
   std::vector<Paragraph> out = {phases_paragraph(plan), limits_paragraph(plan), policy_paragraph(plan)};
   Paragraph totals{"Totals and envelopes", {}}, approvals{"Approvals", {}}, handoff{"The handoff", {}},
@@ -575,6 +584,8 @@ std::vector<Paragraph> words_of_session(const Plan& plan) {
   }
   if (plan.suspicious_text_is_withheld)
     servers.sentences.emplace_back("The proxy withholds a tool whose texts look like instructions to a model.");
+  if (plan.unlisted == Unlisted::Record) servers.sentences.emplace_back(words_of_unlisted());
+  if (plan.unknown_content == UnknownContent::Drop) servers.sentences.emplace_back(words_of_unknown_content());
   for (Paragraph* paragraph : {&totals, &approvals, &handoff, &resources, &servers})
     if (!paragraph->sentences.empty()) out.push_back(std::move(*paragraph));
   if (Paragraph models = models_paragraph(plan); !models.sentences.empty()) out.push_back(std::move(models));

@@ -7,6 +7,7 @@
 #include "hooks/names.h"
 #include "json/value.h"
 #include "mcp/core.h"
+#include "mcp/methods.h"
 
 namespace baton::mcp {
 
@@ -64,6 +65,8 @@ void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
   const json::Node params = message.params();
   initialize_params = params ? std::string(text_of(params)) : "{}";
   client_can_elicit = params["capabilities"]["elicitation"].is_object();
+  client_can_sample = params["capabilities"]["sampling"].is_object();
+  client_can_list_roots = params["capabilities"]["roots"].is_object();
   OpenRequest& request = open_requests.at(ticket);
   request.kind = Kind::Initialize;
   if (servers.size() == 1) return pass_to_server(ticket, 0, message);
@@ -266,6 +269,10 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
     note_all(catalogue.see(server, definition));
     // What could not be pinned is not shown, nor is what has Baton's own names.
     if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;
+    // Nor is one that a contract could not tell from an operation.
+    if (contract::is_server_operation(name.string()) ||
+        contract::is_server_operation(contract::name_in_pack(catalogue.node_name(server, name.string()))))
+      continue;
     known_tools[std::string(name.string())].insert(server);
     std::string text(text_of(definition));
     if (servers.size() > 1) {
@@ -434,7 +441,7 @@ void Conversation::Core::tell_tools_changed() {
 // The server does not know that Baton tells of its tools: it is said in its place.
 void Conversation::Core::acknowledged(std::size_t server, Message& message, Ticket ticket) {
   const json::Node subscription = message.meta()[kMetaSubscriptionId];
-  const auto by = subscription ? by_sent_id[server].find(std::string(text_of(subscription))) : by_sent_id[server].end();
+  const auto by = by_sent_id[server].find(id_key(subscription));
   const auto found = by == by_sent_id[server].end() ? open_requests.end() : open_requests.find(by->second);
   if (found == open_requests.end() || found->second.kind != Kind::Listen) {
     out->push_back(ToClient{stream_for(server, ticket), message.take_bytes(), false, 0});
@@ -447,7 +454,7 @@ void Conversation::Core::acknowledged(std::size_t server, Message& message, Tick
   std::vector<Splice> splices;
   if (request.wants_tools_changed && honoured.is_object() && !honoured["toolsListChanged"].is_true())
     splices.push_back(setting(honoured, "toolsListChanged", "true"));
-  if (request.id != text_of(subscription)) splices.push_back(replacing(subscription, request.id));
+  if (request.id != id_key(subscription)) splices.push_back(replacing(subscription, request.id));
   std::string bytes = splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices));
   out->push_back(ToClient{request.stream, std::move(bytes), false, 0});
 }
@@ -635,7 +642,8 @@ bool Conversation::Core::route_named(Ticket ticket, Message& message) {
   if (name.is_string()) {
     const auto owner = catalogue.owner(name.string());
     if (!owner) return answer_error(ticket, kInvalidParams, "Unknown prompt: " + std::string(name.string())), true;
-    pass_to_server(ticket, owner->server, message, {replacing(name, quoted(owner->tool))});
+    Message renamed(splice(message.bytes(), {replacing(name, quoted(owner->tool))}), options.client_bytes_max);
+    client_operation(ticket, owner->server, renamed);
     return true;
   }
   if (uri.is_string()) {
@@ -645,7 +653,9 @@ bool Conversation::Core::route_named(Ticket ticket, Message& message) {
       if (servers[server].has_resources) owner = server;
     for (std::size_t server = servers.size(); server-- > 0;)
       if (servers[server].resources.contains(std::string(uri.string()))) owner = server;
-    pass_to_server(ticket, owner == servers.size() ? 0 : owner, message);
+    if (owner == servers.size()) owner = 0;
+    if (needs_no_verdict(method)) pass_to_server(ticket, owner, message);
+    else client_operation(ticket, owner, message);
     return true;
   }
   return false;

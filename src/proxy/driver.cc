@@ -119,9 +119,9 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       conversation_.left_off(now(), server, ticket, retry_after, out);
     });
   }
-  void gone(std::size_t server, std::string why) override {
-    turn([this, server, why = std::move(why)](mcp::Actions& out) {
-      conversation_.server_gone(now(), server, why, out);
+  void gone(std::size_t server, std::string why, bool returns) override {
+    turn([this, server, why = std::move(why), returns](mcp::Actions& out) {
+      conversation_.server_gone(now(), server, why, out, returns);
     });
   }
   void back(std::size_t server) override {
@@ -387,6 +387,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     if (session["governed"]) session = session["governed"];
     mcp::Session out;
     out.enforces = !session["mode"].is_string() || session["mode"].is_text("enforce");
+    out.drops_unknown_content = session["unknown_content"].is_text("drop");
     out.user_is_operator = session["client_user_is_operator"].is_true() && !shared_.options.operator_token.empty();
     if (session["client_user_is_operator"].is_true() && !out.user_is_operator &&
         !std::exchange(shared_.said_no_operator, true))

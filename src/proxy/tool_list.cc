@@ -79,7 +79,7 @@ class Reading final : public BackListener {
     if (method_ == "server/discover" && failure.error_class == "client_error") return list({});
     finish(failure.message);
   }
-  void gone(std::size_t, std::string why) override { finish("it " + why); }
+  void gone(std::size_t, std::string why, bool) override { finish("it " + why); }
   void back(std::size_t) override {}
   void drained(std::size_t) override {}
   void ended(std::size_t) override { shared_.context.stop(); }

@@ -331,6 +331,8 @@ session::Receipt recorded_receipt(json::Node payload) {
   else if (result.is_text("unknown")) out.kind = session::Receipt::Lost;
   if (payload["ack"].is_boolean()) out.ack = payload["ack"].boolean();
   if (payload["values"].is_object()) out.output = session::Values::of_record(payload["values"], payload["output"]);
+  if (payload["error_values"].is_object()) out.error_output = session::Values::of_record(payload["error_values"]);
+  for (const json::Node one : payload["also_values"].elements()) out.also.push_back(session::Values::of_record(one));
   if (payload["output_object"].is_boolean()) out.recorded_object = payload["output_object"].boolean();
   const json::Node error = payload["error"];
   out.error.code = optional_text(error, "code");
@@ -348,7 +350,10 @@ bool has_hidden_values(json::Node payload) {
       if (recorded.is_hidden(one.value)) return true;
     return false;
   };
-  if (any(payload["values"]) || any(payload["request"]) || any(payload["response"])) return true;
+  for (const json::Node one : payload["also_values"].elements())
+    if (any(one)) return true;
+  if (any(payload["values"]) || any(payload["error_values"]) || any(payload["request"]) || any(payload["response"]))
+    return true;
   for (const json::Node call : payload["calls"].elements())
     if (any(call["values"])) return true;
   return false;

@@ -88,9 +88,17 @@ ReadReceipt read_receipt(json::Node node) {
     return out;
   }
   if (node["ack"].is_boolean()) out.receipt.ack = node["ack"].boolean();
+  const auto values_of = [](json::Node holder, json::Node output) {
+    const bool is_text = holder["text_result"].is_true() && output.is_object();
+    return is_text ? Values::of_text_result(output) : Values::of_document(output);
+  };
   if (const json::Node output = node["output"]; output && !output.is_null())
-    out.receipt.output = Values::of_document(parsed_output(output, out.parsed));
+    out.receipt.output = values_of(node, parsed_output(output, out.parsed));
   const json::Node error = node["error"];
+  if (const json::Node output = error["output"]; output && !output.is_null())
+    out.receipt.error_output = values_of(error, output);
+  for (const json::Node one : node["also"].elements())
+    if (one["output"]) out.receipt.also.push_back(values_of(one, one["output"]));
   CallError& into = out.receipt.error;
   if (error.is_string()) into = error_named(error.string());
   else if (error.is_number()) into = error_named(error.number_text());

@@ -94,6 +94,7 @@ Values Values::of_call(json::Node arguments) {
 
 json::Node Values::at(const contract::PathAt& path) const {
   if (!root_) return {};
+  if (is_text_ && path.path.steps().empty()) return root_["text"];
   if (!record_) return facts_ ? contract::resolve(path.path, root_, facts_) : path.path.resolve(root_);
   const json::Node recorded = root_[path.path.text()];
   return recorded || !document_ ? recorded : contract::resolve_recorded(path.path, document_);

@@ -54,6 +54,12 @@ class Values {
   Values() = default;
   static Values of_document(json::Node root) { return Values(root, false); }
   static Values of_call(json::Node arguments);
+  // The result of a tool that is text: an object with that text as its member `text`. `$` is the text, as `$.text` is.
+  static Values of_text_result(json::Node root) {
+    Values out(root, false);
+    out.is_text_ = true;
+    return out;
+  }
   static Values of_record(json::Node values) { return Values(values, true); }
   // The same, with the document as far as it was recorded, for paths that nobody looked at then.
   static Values of_record(json::Node values, json::Node document) {
@@ -73,7 +79,7 @@ class Values {
  private:
   Values(json::Node root, bool record) : root_(root), record_(record) {}
   json::Node root_ = {}, document_ = {}, facts_ = {};
-  bool record_ = false;
+  bool record_ = false, is_text_ = false;
 };
 
 }  // namespace baton::session

@@ -441,6 +441,8 @@ class Opening {
     session.set("mode", session::name_of(asked_.mode));
     session.set("gate", session::name_of(asked_.gate));
     if (rules_->plan->client_user_is_operator) session.set("client_user_is_operator", true);
+    if (rules_->plan->unknown_content != contract::UnknownContent::Refuse)
+      session.set("unknown_content", name_of(rules_->plan->unknown_content));
     tell_owed(session, *rules_->plan);
     act_.answer.created = true;
     act_.answer.body.set("session", std::move(session));
@@ -1028,6 +1030,14 @@ void set_settlement(Value& payload, const session::Rules& rules, session::ToolId
     else payload.set("output_text", *kept.find("arguments_text"));
     if (!output.is_object()) payload.set("output_object", false);
     if (tool != kNone) payload.set("values", recorded_values(receipt.output, rules.tools[tool].output_paths, hiding));
+  }
+  if (tool != kNone && receipt.error_output.root())
+    payload.set("error_values", recorded_values(receipt.error_output, rules.tools[tool].output_paths, hiding));
+  if (tool != kNone && !receipt.also.empty()) {
+    Value also = Value::array();
+    for (const session::Values& one : receipt.also)
+      also.push(recorded_values(one, rules.tools[tool].output_paths, hiding));
+    payload.set("also_values", std::move(also));
   }
   if (receipt.kind == session::Receipt::Error || receipt.kind == session::Receipt::Timeout) {
     const session::CallError& error = receipt.error;
