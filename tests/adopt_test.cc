@@ -343,16 +343,24 @@ TEST(Rules, are_said_by_contracts_that_compile) {
 TEST(Rules, about_a_server_are_about_its_tools_when_they_are_known) {
   auto document = json::parse_owned(R"x({"permissions":{"deny":["mcp__a"],"ask":["mcp__b__*"],"allow":["mcp__c"]}})x");
   const auto rules = rules_in(hooks::Client::Claude, document->root(), "x");
-  const std::vector<ServerTool> tools = {
-      {"a", "drop", false}, {"b", "send", false}, {"c", "list", true}, {"c", "Bash", true}};
+  const std::vector<ServerTool> tools = {{"a", "drop", false},
+                                         {"b", "send", false},
+                                         {"c", "list", true},
+                                         {"c", "Bash", true},
+                                         // The rule is about `drop` of `a`, not about one of another server.
+                                         {"c", "drop", true},
+                                         {"x:y", "list", true}};
   const Pack pack = pack_of(hooks::Client::Claude, rules, "/p", "/h", tools);
   contract::Files files;
   for (const auto& [name, text] : pack.files) files[name] = text;
   EXPECT_FALSE(contract::plan_of(files)->tools.empty());
   EXPECT_TRUE(pack.not_carried.empty());
-  EXPECT_NE(files["drop.yaml"].find("gate: block"), std::string::npos);
-  EXPECT_NE(files["send.yaml"].find("when: always"), std::string::npos);
-  EXPECT_NE(files["list.yaml"].find("side_effect: read"), std::string::npos);
+  EXPECT_NE(files["a:drop.yaml"].find("gate: block"), std::string::npos);
+  EXPECT_NE(files["b:send.yaml"].find("when: always"), std::string::npos);
+  EXPECT_NE(files["c:list.yaml"].find("side_effect: read"), std::string::npos);
+  EXPECT_EQ(files["c:drop.yaml"].find("gate: block"), std::string::npos);
+  for (const char* none : {"drop.yaml", "send.yaml", "list.yaml", "c:Bash.yaml", "x:y:list.yaml"})
+    EXPECT_EQ(files.count(none), 0u) << none;
   EXPECT_NE(files["Bash.yaml"].find("side_effect: write"), std::string::npos) << "the client's own stays what it is";
   const Pack unknown = pack_of(hooks::Client::Claude, rules, "/p", "/h");
   EXPECT_EQ(unknown.not_carried.size(), 2u);

@@ -206,13 +206,11 @@ int lock(World& world, const Arguments& arguments) {
 }
 
 // The roles whose pack is the folder as it is now.
-Result<std::vector<std::string>> roles_of(Client& client, const PackFolder& pack) {
+std::vector<std::string> roles_of(const Answer& packs, const PackFolder& pack) {
   std::vector<std::string> out;
   const contract::Compiled compiled = contract::compile(pack.pack);
   if (!compiled.plan) return out;
-  auto packs = client.get("/v1/packs");
-  if (!packs) return tl::make_unexpected(packs.error());
-  for (const json::Node one : (*packs)["packs"].elements())
+  for (const json::Node one : packs["packs"].elements())
     if (one["pack"].is_text(compiled.plan->hash) && one["role"].is_string()) out.emplace_back(one["role"].string());
   return out;
 }
@@ -221,12 +219,12 @@ Result<std::vector<std::string>> roles_of(Client& client, const PackFolder& pack
 int activate_with(World& world, const Arguments& arguments, const PackFolder& pack, const std::string& text) {
   auto client = Client::open(world, arguments.node, Presents::Operator);
   if (!client) return could_not(world, client.error());
+  // Asked whatever else is: a caller that the node does not know changes no file.
+  const auto packs = client->get("/v1/packs");
+  if (!packs) return could_not(world, packs.error());
+  if (!packs->ok()) return refused(world, arguments.node, *packs);
   std::vector<std::string> roles = {arguments.role};
-  if (arguments.role.empty()) {
-    auto found = roles_of(*client, pack);
-    if (!found) return could_not(world, found.error());
-    roles = std::move(*found);
-  }
+  if (arguments.role.empty()) roles = roles_of(*packs, pack);
   if (roles.empty())
     world.print_error("baton: the pack is active for no role; `baton contract activate` makes it count\n");
   for (const std::string& role : roles) {
