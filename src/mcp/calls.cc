@@ -92,8 +92,7 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
   if (is_own_tool(name.string())) return own_call(ticket, name.string(), message);
   const auto owner = catalogue.owner(name.string());
   // Under such a name the contract of an operation would judge it.
-  if (!owner || contract::is_server_operation(owner->tool) ||
-      contract::is_server_operation(contract::name_in_pack(catalogue.node_name(owner->server, owner->tool))))
+  if (!owner || is_named_as_operation(owner->server, owner->tool))
     return answer(ticket, unknown_tool(request.id, name.string()), kInvalidParams);
   Call call;
   call.number = next_number++;

@@ -299,6 +299,8 @@ class Conversation::Core {
   void gathered(std::uint64_t number);
   void ask_pins(std::size_t server);
   ToolsPage take_apart(std::size_t server, json::Node tools);
+  // Has the tool the name of an operation (server:resources.read, ...), with or without the name of its server?
+  bool is_named_as_operation(std::size_t server, std::string_view tool) const;
   std::string name_for_node(std::size_t server, std::string_view tool) const;
   contract::ServersKnown servers_known(std::string_view tool) const;
   void explain_name(std::size_t server, std::string_view tool);

@@ -270,9 +270,7 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
     // What could not be pinned is not shown, nor is what has Baton's own names.
     if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;
     // Nor is one that a contract could not tell from an operation.
-    if (contract::is_server_operation(name.string()) ||
-        contract::is_server_operation(contract::name_in_pack(catalogue.node_name(server, name.string()))))
-      continue;
+    if (is_named_as_operation(server, name.string())) continue;
     known_tools[std::string(name.string())].insert(server);
     std::string text(text_of(definition));
     if (servers.size() > 1) {
@@ -315,6 +313,11 @@ contract::ServersKnown Conversation::Core::servers_known(std::string_view tool) 
   return {.is_only_server = servers.size() == 1 && options.servers_are_all,
           .lock = catalogue.lock(),
           .is_reserved = hooks::is_reserved(tool, options.client)};
+}
+
+bool Conversation::Core::is_named_as_operation(std::size_t server, std::string_view tool) const {
+  return contract::is_server_operation(tool) ||
+         contract::is_server_operation(catalogue.server_name(server) + ":" + std::string(tool));
 }
 
 std::string Conversation::Core::name_for_node(std::size_t server, std::string_view tool) const {
