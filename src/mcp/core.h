@@ -191,7 +191,9 @@ struct HeldTask {
   Era era = Era::Legacy;
   std::string bytes;
   std::vector<Splice> splices;
-  std::size_t at = 0, size = 0;  // of the result in it
+  std::size_t at = 0, size = 0;  // of the result, or the error object, in it
+  bool is_error = false;
+  int code = 0;  // of a message that is an error
   Sha256 output = {};
 };
 
@@ -391,9 +393,12 @@ class Conversation::Core {
   bool client_task(Ticket ticket, Message& message);
   void task_answered(Ticket ticket, std::size_t server, Message& message);
   void task_notice(std::size_t server, Message& message, Ticket ticket);
-  void task_ended(const std::string& key, std::string_view how, json::Node error);
+  void task_ended(const std::string& key, std::string_view how);
   void end_task(TaskState& task);
   void task_result(const std::string& key, json::Node result, Message& message, Ticket ticket, Stream stream);
+  void task_error(const std::string& key, json::Node error, Message& message, Ticket ticket, Stream stream);
+  void judge_task(const std::string& key, json::Node place, const Outcome& outcome, Message& message, Ticket ticket,
+                  Stream stream);
   void task_settled(Call& call, const Settled& settled);
   void hand_on(HeldTask held, bool is_blocked, const Denial& denial);
 

@@ -116,8 +116,13 @@ bool Conversation::Core::client_task(Ticket ticket, Message& message) {
 
 void Conversation::Core::task_answered(Ticket ticket, std::size_t, Message& message) {
   const OpenRequest& request = open_requests.at(ticket);
-  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
   const std::string key = request.task;
+  if (message.kind() == Message::Kind::Error) {
+    // The error of tasks/result is that of the call. Any other is about the question: its code is passed, its words are not.
+    if (request.kind == Kind::TaskResult) return task_error(key, message.error(), message, ticket, kAside);
+    if (!governed.enforces) return pass_answer(ticket, message);
+    return answer_error(ticket, error_code_of(message), "the server refused what it was asked about the task");
+  }
   const json::Node result = message.result();
   if (asks_for_input_in_task(result))
     return answer_error(ticket, kDenied, "the task asks the client for input, which is not supported for tasks");
@@ -125,12 +130,13 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t, Message& mess
   if (request.kind == Kind::TaskResult || result["content"] || result["structuredContent"])
     return task_result(key, result, message, ticket, kAside);
   if (request.kind == Kind::TaskCancel) {
-    task_ended(key, result["status"].is_text("cancelled") ? "cancelled" : "", json::Node());
+    task_ended(key, result["status"].is_text("cancelled") ? "cancelled" : "");
     return pass_answer(ticket, message);
   }
   if (const json::Node inner = result["result"]) return task_result(key, inner, message, ticket, kAside);
-  if (result["status"].is_text("cancelled")) task_ended(key, "cancelled", {});
-  if (result["status"].is_text("failed") && result["error"].is_object()) task_ended(key, "failed", result["error"]);
+  if (result["status"].is_text("cancelled")) task_ended(key, "cancelled");
+  if (result["status"].is_text("failed") && result["error"].is_object())
+    return task_error(key, result["error"], message, ticket, kAside);
   pass_answer(ticket, message);
 }
 
@@ -146,13 +152,14 @@ void Conversation::Core::task_notice(std::size_t server, Message& message, Ticke
     return note_dropped("server `" + catalogue.server_name(server) + "`", message.method(),
                         "the task asks the client for input");
   if (const json::Node inner = params["result"]) return task_result(key, inner, message, 0, stream);
-  if (params["status"].is_text("cancelled")) task_ended(key, "cancelled", {});
-  if (params["status"].is_text("failed") && params["error"].is_object()) task_ended(key, "failed", params["error"]);
+  if (params["status"].is_text("cancelled")) task_ended(key, "cancelled");
+  if (params["status"].is_text("failed") && params["error"].is_object())
+    return task_error(key, params["error"], message, 0, stream);
   out->push_back(ToClient{stream, message.take_bytes(), false, 0});
 }
 
 // It ended without a result; `how` empty: it was asked to, and did not say whether it did.
-void Conversation::Core::task_ended(const std::string& key, std::string_view how, json::Node error) {
+void Conversation::Core::task_ended(const std::string& key, std::string_view how) {
   const auto found = tasks.find(key);
   const auto call = found == tasks.end() ? calls.end() : calls.find(found->second.call);
   if (call == calls.end() || call->second.state != State::Tasked) return;
@@ -160,7 +167,6 @@ void Conversation::Core::task_ended(const std::string& key, std::string_view how
   Outcome outcome;
   outcome.kind = Outcome::Kind::Error;
   outcome.error_code = outcome.error_class = how;
-  if (error) outcome = outcome_of_error(error, options.output_bytes_max);
   settle(call->second, outcome, false);
   end_call(call->first);
   found->second.call = 0;
@@ -171,11 +177,24 @@ void Conversation::Core::task_ended(const std::string& key, std::string_view how
 
 void Conversation::Core::task_result(const std::string& key, json::Node result, Message& message, Ticket ticket,
                                      Stream stream) {
+  judge_task(key, result, outcome_of_result(result, options.output_bytes_max), message, ticket, stream);
+}
+
+void Conversation::Core::task_error(const std::string& key, json::Node error, Message& message, Ticket ticket,
+                                    Stream stream) {
+  judge_task(key, error, outcome_of_error(error, options.output_bytes_max), message, ticket, stream);
+}
+
+// `place`: the result, or the error object, in the message. What was judged of it is in `outcome`.
+void Conversation::Core::judge_task(const std::string& key, json::Node place, const Outcome& outcome, Message& message,
+                                    Ticket ticket, Stream stream) {
   HeldTask held;
   held.ticket = ticket;
   held.stream = stream;
-  held.at = result.offset();
-  held.size = text_of(result).size();
+  held.is_error = place == message.error() || place == message.result()["error"] || place == message.params()["error"];
+  held.code = error_code_of(message);
+  held.at = place.offset();
+  held.size = text_of(place).size();
   if (ticket != 0) {
     const OpenRequest& request = open_requests.at(ticket);
     held.era = request.era;
@@ -184,18 +203,15 @@ void Conversation::Core::task_result(const std::string& key, json::Node result, 
   } else {
     held.era = Era::Modern;
   }
-  const auto found = tasks.find(key);
-  if (found == tasks.end()) {
-    held.bytes = message.take_bytes();
-    return hand_on(std::move(held), governed.enforces, unjudged("a task", "it is not known here"));
-  }
-  TaskState& task = found->second;
-  const Outcome outcome = outcome_of_result(result, options.output_bytes_max);
   std::string judged = outcome.kind == Outcome::Kind::Ok ? "ok" : "error";
   for (const JudgedOutput& one : outcome.also) judged += one.json + "\n";
   judged += outcome.output.json;
-  held.output = sha256(outcome.unjudged.empty() ? std::string_view(judged) : text_of(result));
+  held.output = sha256(outcome.unjudged.empty() ? std::string_view(judged) : text_of(place));
   held.bytes = message.take_bytes();
+  const auto found = tasks.find(key);
+  if (found == tasks.end())
+    return hand_on(std::move(held), governed.enforces, unjudged("a task", "it is not known here"));
+  TaskState& task = found->second;
   const auto call = calls.find(task.call);
   if (call == calls.end()) {  // judged before: the same passes again, and nothing else
     const bool is_same = task.passes && held.output == task.output;
@@ -242,10 +258,15 @@ void Conversation::Core::task_settled(Call& call, const Settled& settled) {
 void Conversation::Core::hand_on(HeldTask held, bool is_blocked, const Denial& denial) {
   if (is_blocked) {
     ++counts.denied;
-    held.splices.push_back({held.at, held.size, denied_result(held.era, denial)});
+    std::string refusal = denied_result(held.era, denial);
+    if (held.is_error)
+      refusal = R"({"code":)" + std::to_string(kDenied) + R"(,"message":)" + quoted(text_of(denial)) + R"(,"data":)" +
+                denied_data(denial) + "}";
+    if (held.code != 0) held.code = kDenied;
+    held.splices.push_back({held.at, held.size, std::move(refusal)});
   }
   std::string bytes = held.splices.empty() ? std::move(held.bytes) : splice(held.bytes, std::move(held.splices));
-  if (held.ticket != 0) return answer(held.ticket, std::move(bytes));
+  if (held.ticket != 0) return answer(held.ticket, std::move(bytes), held.code);
   if (!client_is_gone) out->push_back(ToClient{held.stream, std::move(bytes), false, 0});
 }
 
