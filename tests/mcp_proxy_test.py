@@ -590,8 +590,7 @@ def operations_judged(place):
     need("argument_value_invalid" in answer["error"]["message"], answer)
     answer = client.request("resources/read", {"uri": "file://" + os.path.join(place.folder, "pack", "session.yaml")})
     need("error" in answer, answer)
-    recorded = [one for one in steps_of(place, place.sessions()[0]["id"])]
-    need(len(recorded) >= 3, recorded)
+    need(steps_of(place, place.sessions()[0]) == 1, "the one that went ahead counts as a call")
     need(place.done() == ["resources/read"], place.done())
     need(client.end() == 0, client.stderr())
 
