@@ -87,7 +87,7 @@ TEST(WayOut, EveryReasonHasACase) {
                                            "checkpoint_closed", "evidence_insufficient", "fact_in_arguments",
                                            "facts_missing", "provider_incompatible", "resource_unresolved",
                                            // of the proxy, before or behind a session
-                                           "call_timed_out", "node_unreachable", "output_unjudged",
+                                           "call_timed_out", "node_unreachable", "output_too_large", "output_unjudged",
                                            "tool_definition_changed", "tool_not_approved", "tool_text_suspicious"};
   const json::Document file = cases_file();
   std::set<std::string> told;
