@@ -162,6 +162,7 @@ export function write_open_pack(folder, tools) {
     transitions: { open: ['closed'] },
     risk_defaults: { read: 'allow', write: 'allow' },
     schema_derived: false,
+    mcp: { unlisted: 'record' },
   });
   const contract = {
     side_effect: 'read',

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hook events and answers. Whatever a client, a server or a model makes of an event:
 //   what is read names one tool: of a server with a slash, of the client without; the shell is nothing else
-//   what is said of a command is said by its reader, never by the input
+//   facts are in a member of their own and are said by their reader, never by the input
 //   paths of file tools are listed, and the input is kept as it came
 //   a denial of a call is JSON that this client blocks on, a text and exit status 2
 //   what is answered is JSON or nothing, and says nothing that Codex would take for a broken hook
 // The first byte is the client, the second the event, the third the answer; then the servers, the answer's text and the event.
 #include <array>
 
+#include "hooks/facts.h"
 #include "hooks/names.h"
 #include "hooks/read.h"
 #include "hooks/write.h"
@@ -48,18 +49,31 @@ void require_one_tool(const h::Event& event) {
 void require_seen(const h::Event& event) {
   require(event.input.is_object() && event.arguments.is_object(), "a call has its input and its arguments");
   const h::ToolShape shape = h::shape_of(event.client, event.tool_as_named);
+  const bool brings_facts = event.input.find(h::kFacts) != nullptr;
+  require(!brings_facts || event.reserved == h::kFacts, "an input that brings facts along is known");
   if (event.is_mcp || shape.shape == h::Shape::Plain) {
-    require(equal(event.input, event.arguments), "the input of other tools is left as it is");
+    json::Value left = event.input;
+    left.erase(h::kFacts);
+    require(equal(left, event.arguments), "the input of other tools is left as it is");
     return;
   }
-  if (event.tool == "Bash") {
-    const json::Value* opaque = event.arguments.find("opaque");
+  const json::Value* facts = event.arguments.find(h::kFacts);
+  require(facts != nullptr && facts->is_object(), "a tool of the client has facts");
+  const bool is_command = event.tool == "Bash";
+  for (const auto& [name, value] : event.input.members()) {
+    const std::vector<std::string_view> own = split(shape.members, ' ');
+    const bool is_own = std::ranges::find(own, name) != own.end();
+    if (!is_own && h::is_fact_name(is_command ? h::FactsOf::Command : h::FactsOf::Files, name))
+      require(!event.reserved.empty(), "an input with the name of a fact is known", name);
+  }
+  if (is_command) {
+    const json::Value* opaque = facts->find("opaque");
     require(opaque && opaque->kind() == json::Kind::Boolean && opaque->boolean(),
             "what is said of a command is its reader's");
-    require(event.arguments.find("programs")->elements().empty(), "what is said of a command is its reader's");
+    require(facts->find("programs")->elements().empty(), "what is said of a command is its reader's");
     return;
   }
-  const json::Value *paths = event.arguments.find("paths"), *writes = event.arguments.find("writes");
+  const json::Value *paths = facts->find("paths"), *writes = facts->find("writes");
   require(paths && paths->is_array() && writes && writes->is_array(), "the paths of a file tool are listed");
   for (const json::Value& path : paths->elements()) {
     require(path.is_string(), "a path is a text");

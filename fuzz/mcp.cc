@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core of the MCP proxy, fed with any sequence of what clients, servers, the node, people and clocks may do. Whatever that is:
 //   a tools/call reaches a server only after Begun for exactly those arguments, and as often as that allows
+//   so does every other request that needs a verdict; what has no id is a notification that is known
+//   a request of a server reaches the client only after Begun
+//   nothing that a server says in a `_meta` of Baton's reaches the client
 //   a request of the client is answered at most once
 //   nothing of an output reaches the client before it is recorded, and never when it is blocked
 //   what goes out is one line of JSON
@@ -11,6 +14,8 @@
 
 #include "mcp/conversation.h"
 #include "mcp/message.h"
+#include "mcp/methods.h"
+#include "mcp/output.h"
 #include "properties.h"
 
 namespace baton::fuzz {
@@ -66,7 +71,7 @@ class World {
       case 0: return from_client(std::string(input_.part()));
       case 1:
       case 2: return from_client(request(which));
-      case 3: return conversation_.from_server(now_, which % servers_, std::string(input_.part()), 0, actions_);
+      case 3: return from_server(which);
       case 4:
       case 5: return answer_of_server(which);
       case 6:
@@ -124,6 +129,25 @@ class World {
     }
   }
 
+  void from_server(std::uint8_t which) {
+    const std::string id = std::to_string(which % 4);
+    constexpr std::string_view kParams = R"({"x":1,"_meta":{"dev.baton/decision":1,"progressToken":1}})";
+    std::string text;
+    switch ((which / 4) % 8) {
+      case 0: text = m::request(id, "roots/list", kParams); break;
+      case 1: text = m::request(id, "sampling/createMessage", kParams); break;
+      case 2: text = m::request(id, "vendor/x", kParams); break;
+      case 3: text = m::notification("sampling/createMessage", kParams); break;
+      case 4: text = m::notification("notifications/progress", R"({"progressToken":1,"progress":1})"); break;
+      case 5:
+        text = m::notification("notifications/message", R"({"_m\u0065ta":{"d\u0065v.baton\/decision":1},"data":"x"})");
+        break;
+      case 6: text = m::request(id, "ping"); break;
+      default: text = std::string(input_.part());
+    }
+    conversation_.from_server(now_, which % servers_, std::move(text), 0, actions_);
+  }
+
   void from_client(std::string text) {
     count_ids(text);
     conversation_.from_client(now_, 1 + input_.choice() % 3, std::move(text), actions_);
@@ -150,8 +174,20 @@ class World {
     const std::string tool = servers_ == 1 ? (which & 16 ? "a" : "b") : (which & 16 ? "s__a" : "t__b");
     switch (which / 32) {
       case 0:
-        return m::request(id, "initialize", R"({"protocolVersion":"2025-03-26","capabilities":{"elicitation":{}}})");
-      case 1: return m::request(id, "tools/list", "{" + meta + "}");
+        return m::request(
+            id, "initialize",
+            R"({"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"roots":{},"sampling":{}}})");
+      case 1:
+        switch (input_.choice() % 6) {
+          case 0: return m::notification("tools/call", R"({"name":"a","arguments":{"x":1}})");
+          case 1: return m::request(id, "Tools/call ", R"({"name":"a","arguments":{"x":1}})");
+          case 2: return m::request(id, "resources/read", R"({"uri":"a:b",)" + meta + "}");
+          case 3: return m::request(id, "vendor/x", "{" + meta + "}");
+          case 4:
+            return m::request(id, "subscriptions/listen",
+                              R"({"notifications":{"resourceSubscriptions":["a:b"]},)" + meta + "}");
+          default: return m::request(id, "tools/list", "{" + meta + "}");
+        }
       case 2: return m::request(id, "tasks/result", R"({"taskId":"T",)" + meta + "}");
       case 3: return m::request(id, "tasks/get", R"({"taskId":"T",)" + meta + "}");
       case 4:
@@ -179,7 +215,8 @@ class World {
       case 1: result = R"({"content":[],"structuredContent":{"v":")" + token + R"("}})"; break;
       case 2: result = R"({"content":[{"type":"text","text":")" + token + R"("}],"isError":true})"; break;
       case 3:
-        result = R"({"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}},"requestState":"u"})";
+        result =
+            R"({"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"_meta":{"dev.baton/x":1}}}},"requestState":"u"})";
         ++allowed_[key];
         break;
       case 4: result = R"({"task":{"taskId":"T","status":"working"}})"; break;
@@ -217,6 +254,11 @@ class World {
         verdict.retries.max_attempts = 1 + which % 2;
         verdict.retries.retry_on = {"tool_error", "network"};
         allowed_[key] += verdict.retries.max_attempts;
+        if (const auto operation = operations_.find(call); operation != operations_.end()) {
+          begun_[operation->second] += verdict.retries.max_attempts;
+          for (const char* method : {"roots/list", "sampling/createMessage", "elicitation/create"})
+            if (name_of(m::operation_of_server(method)->operation) == operation->second) ++begun_[method];
+        }
     }
     verdict.denial = {"no_contract", "why", "instead"};
     conversation_.verdict(now_, call, std::move(verdict), actions_);
@@ -268,6 +310,7 @@ class World {
 
   void take(const m::ToClient& action) {
     check_line(action.bytes);
+    check_meta(action.bytes);
     for (const std::string& token : unjudged_)
       require(action.bytes.find(token) == std::string::npos, "no output reaches the client unless it may",
               action.bytes);
@@ -279,8 +322,26 @@ class World {
     answered(message);
   }
 
+  // Only decisions of Baton's own have such a member: an error of the code for them, or a result that says so in its text.
+  void check_meta(const std::string& bytes) {
+    const Message message(bytes);
+    if (!m::without_own_meta(message)) return;
+    const json::Node inner = message.result()["result"] ? message.result()["result"] : message.params()["result"];
+    for (const json::Node result : {message.result(), inner}) {
+      const json::Node text = result["content"].element(0)["text"];
+      if (text.is_string() && text.string().starts_with("Denied by ")) return;
+    }
+    require(message.kind() == Message::Kind::Batch, "no server speaks for Baton", bytes);
+  }
+
   void answered(const Message& message) {
-    if (message.is_request()) asked_.emplace_back(message.id_text());
+    if (message.is_request()) {
+      asked_.emplace_back(message.id_text());
+      // Baton's own questions have ids of their own; `ping` needs no verdict.
+      if (message.method() != "ping" && !message.id_text().starts_with("\"own"))
+        require(begun_[std::string(message.method())]-- > 0, "a server's request is judged before the client has it",
+                message.bytes());
+    }
     if (asked_.size() > 4) asked_.pop_front();
     if (!message.is_answer()) return;
     const std::string id = message.id_text().empty() ? "null" : std::string(message.id_text());
@@ -292,7 +353,14 @@ class World {
     check_line(action.bytes);
     const Message message(action.bytes);
     require(!message.meta()[m::kMetaSession], "no server learns the name of a session", action.bytes);
+    if (message.kind() == Message::Kind::Notification)
+      require(m::is_client_notification(message.method(), nullptr), "what has no id is a known notification",
+              action.bytes);
     if (!message.is_request()) return;
+    if (message.method() != "tools/call" && (!m::needs_no_verdict(message.method()) ||
+                                             message.params()["notifications"]["resourceSubscriptions"].size() != 0))
+      require(begun_[operation_key(message.method())]-- > 0, "a request is judged before a server has it",
+              action.bytes);
     std::string key;
     if (message.method() == "tools/call") {
       key = key_of(action.server, message.params()["name"].string(), m::text_of(message.params()["arguments"]));
@@ -303,6 +371,11 @@ class World {
     if (message.method() == "tasks/result") key = "result of a task";
     sent_[action.ticket] = {action.server, std::string(message.id_text()), key};
     if (sent_.size() > 32) sent_.erase(sent_.begin());
+  }
+
+  static std::string operation_key(std::string_view method) {
+    if (method == "subscriptions/listen") return std::string(name_of(contract::ServerOperation::ResourcesSubscribe));
+    return std::string(name_of(m::operation_of_client(method)));
   }
 
   // By its server's names.
@@ -320,6 +393,7 @@ class World {
     const auto body = json::parse(action.body);
     const json::Node call = body->root()["calls"].element(0);
     std::string_view tool = call["tool"].string();
+    if (contract::is_server_operation(tool)) operations_[action.call] = tool;
     std::size_t server = 0;
     if (servers_ == 2 && tool.starts_with("t/")) server = 1;
     if (servers_ == 2 && !tool.starts_with("t/") && !tool.starts_with("s/")) server = tool == "b" ? 1 : 0;
@@ -361,8 +435,9 @@ class World {
   void check_limits() {
     require(conversation_.open_requests() <= kMost, "open requests are bounded");
     require(conversation_.held_messages() <= kMost, "messages that wait for the session are bounded");
-    require(conversation_.open_calls() <= kMost + 4 + 1, "open calls are bounded");
-    require(timers_.size() <= 2 * (kMost + 5) + 1, "timers are bounded");
+    // Calls, those suspended and those that are tasks; and what servers ask, as much again.
+    require(conversation_.open_calls() <= 2 * kMost + 4 + 1 + kMost, "open calls are bounded");
+    require(timers_.size() <= 3 * (kMost + 5) + 1, "timers are bounded");
   }
 
   Input input_;
@@ -377,7 +452,8 @@ class World {
     std::string id, key;
   };
   std::map<m::Ticket, OnItsWay> sent_;
-  std::map<m::CallNumber, std::string> keys_, proposed_;
+  std::map<m::CallNumber, std::string> keys_, proposed_, operations_;
+  std::map<std::string, std::int64_t> begun_;  // by operation, and by method of what servers ask
   std::map<std::string, std::int64_t> allowed_, sends_;
   std::deque<std::pair<m::CallNumber, std::string>> settling_;
   std::deque<m::Question> callable_, questions_;

@@ -288,19 +288,24 @@ TEST(Rules, are_said_by_contracts_that_compile) {
   };
   const auto has = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
 
+  constexpr std::string_view kAsksAboutOpaque =
+      "checkpoint: {when: [{path: \"$['dev.baton'].opaque\", equals: true}], timeout_seconds: 600}\n";
+
   // What is allowed is allowed, and so is everything else: the client asks about that.
   auto [allowed, allowed_files] =
       pack(hooks::Client::Claude, R"x({"permissions":{"allow":["Bash(git:*)","WebFetch(domain:a.org)"]}})x");
   EXPECT_TRUE(has(allowed_files["Bash.yaml"], "input_invariants: []"));
-  EXPECT_FALSE(has(allowed_files["Bash.yaml"], "checkpoint"));
+  EXPECT_TRUE(has(allowed_files["Bash.yaml"], kAsksAboutOpaque)) << "what cannot be read is asked about";
+  EXPECT_FALSE(has(allowed_files["Edit.yaml"], "checkpoint"));
   EXPECT_TRUE(allowed.not_carried.empty());
 
   auto [denied, denied_files] =
       pack(hooks::Client::Claude,
            R"x({"permissions":{"deny":["Bash(rm:*)","Read(**/.env)","WebSearch"],"ask":["Write"]}})x");
-  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$.uses['rm']"));
-  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$.lines.paths"));
-  EXPECT_TRUE(has(denied_files["Bash.yaml"], "{path: $.opaque, equals: true}")) << "what cannot be read is asked about";
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$['dev.baton'].uses['rm']"));
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], "$['dev.baton'].lines.paths"));
+  EXPECT_TRUE(has(denied_files["Bash.yaml"], kAsksAboutOpaque));
+  EXPECT_TRUE(has(denied_files["Read.yaml"], "$['dev.baton'].paths[0]"));
   EXPECT_TRUE(has(denied_files["WebSearch.yaml"], "gate: block"));
   EXPECT_TRUE(has(denied_files["Write.yaml"], "when: always"));
   EXPECT_TRUE(denied.not_carried.empty());
@@ -311,10 +316,18 @@ TEST(Rules, are_said_by_contracts_that_compile) {
   EXPECT_TRUE(has(only_files["write_file.yaml"], "gate: block"));
   EXPECT_FALSE(has(only_files["read_file.yaml"], "gate: block"));
   EXPECT_TRUE(has(only_files["Bash.yaml"], "length_lte: 1"));
+  EXPECT_TRUE(has(only_files["Bash.yaml"], kAsksAboutOpaque));
+  EXPECT_FALSE(has(only_files["Bash.yaml"], "equals: false"))
+      << "what cannot be read needs a person; it is not refused";
   auto [but, but_files] = pack(hooks::Client::OpenCode,
                                R"x({"permission":{"bash":{"*":"deny","git *":"allow"},"webfetch":"deny","*":"ask"}})x");
   EXPECT_TRUE(has(but_files["Bash.yaml"], "git(?: .*)?"));
   EXPECT_FALSE(has(but_files["Bash.yaml"], "gate: block"));
+  auto [patching, patching_files] = pack(hooks::Client::OpenCode, R"x({"permission":{}})x");
+  EXPECT_TRUE(has(patching_files["apply_patch.yaml"], kAsksAboutOpaque));
+  // No pack that is written has an old path.
+  for (const auto* files : {&allowed_files, &denied_files, &only_files, &but_files, &patching_files})
+    for (const auto& [name, text] : *files) EXPECT_EQ(text.find("$."), text.find("$.url")) << name;
   EXPECT_TRUE(has(but_files["webfetch.yaml"], "gate: block"));
   EXPECT_TRUE(has(but_files["edit.yaml"], "when: always"));
 
@@ -330,16 +343,24 @@ TEST(Rules, are_said_by_contracts_that_compile) {
 TEST(Rules, about_a_server_are_about_its_tools_when_they_are_known) {
   auto document = json::parse_owned(R"x({"permissions":{"deny":["mcp__a"],"ask":["mcp__b__*"],"allow":["mcp__c"]}})x");
   const auto rules = rules_in(hooks::Client::Claude, document->root(), "x");
-  const std::vector<ServerTool> tools = {
-      {"a", "drop", false}, {"b", "send", false}, {"c", "list", true}, {"c", "Bash", true}};
+  const std::vector<ServerTool> tools = {{"a", "drop", false},
+                                         {"b", "send", false},
+                                         {"c", "list", true},
+                                         {"c", "Bash", true},
+                                         // The rule is about `drop` of `a`, not about one of another server.
+                                         {"c", "drop", true},
+                                         {"x:y", "list", true}};
   const Pack pack = pack_of(hooks::Client::Claude, rules, "/p", "/h", tools);
   contract::Files files;
   for (const auto& [name, text] : pack.files) files[name] = text;
   EXPECT_FALSE(contract::plan_of(files)->tools.empty());
   EXPECT_TRUE(pack.not_carried.empty());
-  EXPECT_NE(files["drop.yaml"].find("gate: block"), std::string::npos);
-  EXPECT_NE(files["send.yaml"].find("when: always"), std::string::npos);
-  EXPECT_NE(files["list.yaml"].find("side_effect: read"), std::string::npos);
+  EXPECT_NE(files["a:drop.yaml"].find("gate: block"), std::string::npos);
+  EXPECT_NE(files["b:send.yaml"].find("when: always"), std::string::npos);
+  EXPECT_NE(files["c:list.yaml"].find("side_effect: read"), std::string::npos);
+  EXPECT_EQ(files["c:drop.yaml"].find("gate: block"), std::string::npos);
+  for (const char* none : {"drop.yaml", "send.yaml", "list.yaml", "c:Bash.yaml", "x:y:list.yaml"})
+    EXPECT_EQ(files.count(none), 0u) << none;
   EXPECT_NE(files["Bash.yaml"].find("side_effect: write"), std::string::npos) << "the client's own stays what it is";
   const Pack unknown = pack_of(hooks::Client::Claude, rules, "/p", "/h");
   EXPECT_EQ(unknown.not_carried.size(), 2u);
@@ -378,10 +399,20 @@ TEST(Tampering, of_a_proxy_is_found) {
     return R"({"mcpServers":{"a":{"command":"/usr/bin/baton","args":[)" + std::string(args) + "]}}}";
   };
   const std::vector<std::string> found = {"the MCP server a in .mcp.json"};
-  EXPECT_TRUE(with(server(R"("mcp","--name","a","--store","/srv/project/.baton","--","npx")"), {}).empty());
-  EXPECT_EQ(with(server(R"("mcp","--name","a","--store","/tmp/x","--","npx")"), {}), found);
-  EXPECT_EQ(with(server(R"("mcp","--name","a","--store","/srv/project/.baton","--mode","shadow","--","npx")"), {}),
-            found);
+  EXPECT_TRUE(
+      with(server(
+               R"("mcp","--name","a","--client","claude","--among-others","--store","/srv/project/.baton","--","npx")"),
+           {})
+          .empty());
+  EXPECT_EQ(
+      with(server(R"("mcp","--name","a","--client","claude","--among-others","--store","/tmp/x","--","npx")"), {}),
+      found);
+  EXPECT_EQ(
+      with(
+          server(
+              R"("mcp","--name","a","--client","claude","--among-others","--store","/srv/project/.baton","--mode","shadow","--","npx")"),
+          {}),
+      found);
   EXPECT_TRUE(with(server(R"("mcp","--pack","mine","--","npx")"), {}).empty());
   EXPECT_EQ(with(server(R"("mcp","--pack","mine","--","npx")"), {".mcp.json a"}), found);
   EXPECT_EQ(with(server(R"("help","--","npx")"), {".mcp.json a"}), found);

@@ -48,8 +48,16 @@ SeenCall call_of(Node given, std::size_t number) {
   if (given["run"].is_string()) {
     const std::string cwd = given["cwd"].is_string() ? std::string(given["cwd"].string()) : "/srv/app";
     out.tool = "Bash";
-    out.arguments = shell::arguments_of(shell::parse(given["run"].string()), cwd);
-    out.arguments.set("cwd", cwd);
+    Value facts = shell::arguments_of(shell::parse(given["run"].string()), cwd);
+    facts.set("cwd", cwd);
+    // An entry from before facts had a member of their own has them among the arguments.
+    if (given["facts_at_the_top"].is_true()) {
+      out.arguments = std::move(facts);
+    } else {
+      out.arguments = Value::object();
+      out.arguments.set("command", given["run"].string());
+      out.arguments.set("dev.baton", std::move(facts));
+    }
   } else {
     out.tool = given["tool"].string();
     out.arguments = Value::copy(given["arguments"]);

@@ -217,6 +217,8 @@ const std::vector<Case> kCases = {
      "",
      {},
      {session("approvals: {client_user_is_operator: true}\n")}},
+    {"what has no contract goes ahead", "mcp", "", {}, {session("mcp: {unlisted: record}\n")}},
+    {"blocks that are not known are dropped", "mcp", "", {}, {session("mcp: {unknown_content: drop}\n")}},
     {"no handoff is asked for", "handoff", "", {}, {session("handoff: {dialect: none}\n")}},
     {"any handoff will do", "handoff", "", {session("handoff: {dialect: agent-exit}\n")}, {}},
     {"subagents owe nothing", "handoff", "", {session("handoff: {subagents: agent-contract}\n")}, {}},

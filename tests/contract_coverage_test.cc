@@ -21,6 +21,8 @@ namespace {
 const std::map<std::string_view, std::string_view> kElsewhere = {
     {"SCENARIO_FILE", "Cases.AFileThatIsNoScenarioIsNotJudged"},
     {"TOOLS_FILE", "Compile.ToolDefinitionsThatAreNone"},
+    {"TOOLS_LOCK", "ToolsLock.AFileThatIsWrongMakesNoPlan"},
+    {"TOOL_OF_SEVERAL_SERVERS", "ToolsLock.ABareContractOfSeveralServersIsWarnedOf"},
     {"graph_undecided", "Budget.IsSaidWhenItRunsOut"}};
 
 // --- what there is ------------------------------------------------------------------------------------------------------------

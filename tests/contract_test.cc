@@ -210,6 +210,9 @@ TEST(Hash, SpellingsOfOneValueAreOne) {
   EXPECT_EQ(hash("", "risk_defaults: {read: allow, admin: block}\n"), hash(""));
   EXPECT_EQ(hash("x-note: one\n", "x-note: two\n"), hash(""));
   EXPECT_EQ(hash("", "approvals: {client_user_is_operator: false}\n"), hash(""));
+  EXPECT_EQ(hash("", "mcp: {unlisted: refuse, unknown_content: refuse}\n"), hash(""));
+  EXPECT_NE(hash("", "mcp: {unlisted: record}\n"), hash(""));
+  EXPECT_NE(hash("", "mcp: {unlisted: record}\n"), hash("", "mcp: {unknown_content: drop}\n"));
   EXPECT_EQ(hash("", "handoff: {dialect: any, subagents: none}\nclaims: \"off\"\n"), hash(""));
   EXPECT_NE(hash("", "handoff: {subagents: agent-contract}\n"), hash(""));
   EXPECT_NE(hash("", "claims: warn\n"), hash("", "claims: require\n"));

@@ -126,6 +126,19 @@ TEST(ContractWords, WhoMayDecideIsSaidWithTheApprovals) {
   EXPECT_FALSE(says_so(*plan_of(edited(kDesk, {{"session.yaml", "operator: true", "operator: false"}}))));
 }
 
+TEST(ContractWords, WhatTheProxyLetsThroughIsSaid) {
+  const auto paragraph = [](const std::string& more) {
+    for (const Paragraph& one :
+         words_of_session(*plan_of(edited(kDesk, {{"session.yaml", "approvals:", more + "approvals:"}}))))
+      if (one.title == "MCP") return join(one.sentences, " ");
+    return std::string();
+  };
+  EXPECT_EQ(paragraph(""), "");
+  EXPECT_EQ(paragraph("mcp: {unlisted: refuse}\n"), "");
+  EXPECT_EQ(paragraph("mcp: {unlisted: record, unknown_content: drop}\n"),
+            std::string(words_of_unlisted()) + " " + std::string(words_of_unknown_content()));
+}
+
 TEST(ContractWords, WhatTheAgentOwesAtItsEndIsSaid) {
   const auto paragraph = [](const std::string& more) {
     const auto plan = plan_of(edited(kDesk, {{"session.yaml", "approvals:", more + "approvals:"}}));

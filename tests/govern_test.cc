@@ -892,6 +892,86 @@ TEST_P(Governed, a_replay_tells_what_another_pack_would_have_said) {
   EXPECT_EQ(other->not_replayable, 0u);
 }
 
+constexpr const char* kReadsFacts =
+    "[{tool: Bash, side_effect: write, assertions: {output_invariants: [], input_invariants: [{path: "
+    "\"$['dev.baton'].uses['rm']\", exists: false}]}}, {tool: Read, assertions: {output_invariants: [], "
+    "input_invariants: [{path: $.paths, length_lte: 1}]}}, {tool: Write, side_effect: write}]";
+
+TEST_P(Governed, facts_come_with_the_events_of_a_client_alone) {
+  activate(pack_of("{risk_defaults: {write: allow}, session_limits: {loop_detection: {window: 50, threshold: 3}}}",
+                   kReadsFacts));
+  const std::string id = open(as("alice"));
+  const auto hooked = [&](const std::string& step, std::string reserved = {}) {
+    return ask([&](Answered done) {
+      fixture_.cases().govern_call(in_session(as("alice"), id), id, step, std::move(done),
+                                   UseCases::Facts{std::move(reserved), "/srv"});
+    });
+  };
+  const auto step = [](std::string_view call, std::string_view tool, std::string_view arguments) {
+    return R"({"calls":[{"call_id":")" + std::string(call) + R"(","tool":")" + std::string(tool) + R"(","arguments":)" +
+           std::string(arguments) + "}]}";
+  };
+  const std::string with_facts = R"({"command":"ls","dev.baton":{"command":"ls","uses":{"ls":true},"cwd":"/srv"}})";
+  EXPECT_EQ(text_at(hooked(step("a", "Bash", with_facts)), "/calls/0/verdict"), "allow");
+  // By another door the same arguments are a forgery, for every tool.
+  for (const char* tool : {"Bash", "Write", "nobody", "srv/tool"}) {
+    const auto forged = propose(id, step(std::string("f") + tool[0], tool, with_facts));
+    EXPECT_EQ(text_at(forged, "/calls/0/reason"), "fact_in_arguments") << tool;
+    EXPECT_NE(text_at(forged, "/calls/0/failures/0/message").find("`dev.baton`"), std::string::npos);
+  }
+  EXPECT_EQ(text_at(propose(id, step("t", "Write", R"({"dev.baton":7})")), "/calls/0/reason"), "fact_in_arguments");
+  EXPECT_EQ(
+      text_at(propose(id, R"({"calls":[{"call_id":"u","tool":"Write","arguments_text":"{\"dev.baton\":null}"}]})"),
+              "/calls/0/reason"),
+      "fact_in_arguments");
+  EXPECT_EQ(text_at(propose(id, step("d", "Write", R"({"deep":{"dev.baton":1}})")), "/calls/0/verdict"), "allow");
+  // Without facts a rule on them is not judged on nothing, old path or new, also for what is only read.
+  EXPECT_EQ(text_at(propose(id, step("m", "Bash", R"({"command":"rm x"})")), "/calls/0/reason"), "facts_missing");
+  EXPECT_EQ(
+      text_at(
+          propose(
+              id,
+              R"({"start":true,"calls":[{"call_id":"r","tool":"Read","arguments":{"file_path":"/x","paths":[]}}]})"),
+          "/calls/0/reason"),
+      "facts_missing");
+  EXPECT_EQ(text_at(propose(id, step("w", "Write", R"({"file_path":"/x"})")), "/calls/0/verdict"), "allow");
+  // The client's input has a member that is called like a fact.
+  const auto reserved = hooked(step("n", "Bash", with_facts), "program");
+  EXPECT_EQ(text_at(reserved, "/calls/0/reason"), "fact_in_arguments");
+  EXPECT_NE(text_at(reserved, "/calls/0/failures/0/message").find("`program`"), std::string::npos);
+  // What is handed over in the end has no facts either.
+  EXPECT_EQ(outcome(start(id, R"({"call_id":"a","arguments":{"command":"rm x"}})")), "facts_missing");
+  EXPECT_EQ(outcome(start(id, R"({"call_id":"a","arguments":)" + with_facts + "}")), "fact_in_arguments");
+  EXPECT_EQ(outcome(start(id, R"({"call_id":"w","arguments":{"dev.baton":{}}})")), "fact_in_arguments");
+  EXPECT_EQ(text_at(start(id, R"({"call_id":"a"})"), "/verdict"), "allow");
+  // A loop is one of the same line.
+  EXPECT_EQ(text_at(hooked(step("l1", "Bash", with_facts)), "/calls/0/verdict"), "allow");
+  EXPECT_EQ(text_at(hooked(step("l2", "Bash", with_facts)), "/calls/0/reason"), "loop_detected");
+  const auto reader = fixture_.store().reader();
+  ASSERT_TRUE(reader);
+  const auto same = replay(**reader, {});
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_EQ(same->changed, 0u);
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, an_entry_from_before_facts_had_a_member_is_judged_by_what_it_has) {
+  activate(pack_of("{risk_defaults: {write: allow}}", "[{tool: Bash, side_effect: write}]"));
+  const std::string id = open(as("alice"));
+  // As it was recorded then: the facts are arguments.
+  propose(id, R"({"calls":[{"call_id":"a","tool":"Bash","arguments":{"command":"rm x","uses":{"rm":true}}}]})");
+  propose(id, R"({"calls":[{"call_id":"b","tool":"Bash","arguments":{"command":"ls","uses":{"ls":true}}}]})");
+  const auto compiled = contract::compile(pack_of("{risk_defaults: {write: allow}}", kReadsFacts));
+  ReplayOptions options;
+  options.rules = session::make_rules(compiled.plan);
+  const auto reader = fixture_.store().reader();
+  ASSERT_TRUE(reader);
+  const auto other = replay(**reader, options);
+  ASSERT_TRUE(other) << other.error().text();
+  ASSERT_EQ(other->changed, 1u);
+  EXPECT_EQ(other->changes[0].now, "block:input_assertion_failed");
+}
+
 TEST_P(Governed, a_session_is_held_to_one_pack_and_a_call_has_a_name) {
   activate(pack_of("{}", "[{tool: look}]"));
   const std::string work = fixture_.create_in(work::Phase::Implementation);

@@ -23,7 +23,8 @@ CONTRACTS = {
     "Deploy": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
     "Checked": {"assertions": {"input_invariants": [], "output_invariants": [{"path": "$.good", "equals": True}]}},
     "Ship": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
-    "list": {}, "tickets:list": {"argument_value_invariants": [{"path": "$.of", "one_of": ["me"]}]},
+    "list": {}, "files:list": {}, "files:Ship": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
+    "tickets:list": {"argument_value_invariants": [{"path": "$.of", "one_of": ["me"]}]},
     "issue-tracker:list-all": {}, "task": {},
 }
 SESSION = {"schema_version": "1.0", "agent": "hooked", "session_limits": {"max_tool_calls": 50, "max_steps": 50}}
@@ -185,10 +186,13 @@ def paused_with_a_lease(place):
 
 def proxied_servers_are_the_proxys(place):
     passed(place.before("mcp__files__list", {}))
-    need([one["tool"] for one in place.session()["open_calls"]] == ["list"], place.session())
+    need([one["tool"] for one in place.session()["open_calls"]] == ["files:list"], place.session())
+    # A contract that names no server is for none, when it is not known which servers there are.
+    text = denied(place.before("mcp__other__list", {}), "no_contract")
+    need("name the contract `other:list`, or run `baton mcp lock`" in text, text)
     denied(place.before("mcp__tickets__list", {"of": "you"}), "argument_value_invalid")
     passed(place.before("mcp__tickets__list", {"of": "me"}))
-    need([one["tool"] for one in place.session()["open_calls"]] == ["list", "tickets:list"], place.session())
+    need([one["tool"] for one in place.session()["open_calls"]] == ["files:list", "tickets:list"], place.session())
     passed(place.after("mcp__tickets__list", {"of": "me"}, [{"type": "text", "text": "none"}]))
     # A contract for a tool of the client's own is none for a server's of that name.
     denied(place.before("mcp__files__Read", {"file_path": "/etc/shadow"}), "no_contract")
@@ -266,7 +270,7 @@ def one_call_two_doors(place):
         need(answer.status == 200, answer)
         return answer.json
 
-    def proposed(arguments, number, tool="list"):
+    def proposed(arguments, number, tool="files/list"):
         return by_proxy("calls", {"calls": [{"call_id": f"proxy-{number}", "tool": tool, "arguments": arguments}], "start": True})["calls"][0]
 
     passed(by_hook("PreToolUse", {"of": "all"}, 1))
@@ -289,7 +293,7 @@ def one_call_two_doors(place):
     need([one["call_id"] for one in place.session()["open_calls"]] == ["proxy-2"], place.session())
     # A person must be asked: the hook lets it by, and the proxy, which can wait, finds the question that was asked.
     passed(by_hook("PreToolUse", {"where": "production"}, 4, tool="mcp__files__Ship"))
-    question = proposed({"where": "production"}, 4, tool="Ship")
+    question = proposed({"where": "production"}, 4, tool="files/Ship")
     need(question["verdict"] == "checkpoint", question)
     approvals = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"]
     need([one["id"] for one in approvals] == [question["approval"]["id"]], approvals)
@@ -301,6 +305,33 @@ def one_call_two_doors(place):
     passed(by_hook("PreToolUse", {}, 5, tool="mcp__files__baton_status"))
     # What the contract refuses is refused at the first door.
     denied(by_hook("PreToolUse", {"of": "you"}, 3, tool="mcp__tickets__list"), "argument_value_invalid")
+
+
+def proxied_under_another_name(place):
+    """The client calls the proxy, or a server, otherwise than the proxy calls what is behind it."""
+    claimed, session, token = leased(place)
+
+    def by_hook(tool, proxied):
+        place.number += 1
+        return place.hook("claude", "PreToolUse", {"tool_name": tool, "tool_input": {"of": str(place.number)}, "tool_use_id": f"toolu_{place.number}"},
+                          "--proxied", proxied, environment={"BATON_SESSION_TOKEN": token})
+
+    def calls():
+        return [one["tool"] for one in place.session()["open_calls"]]
+
+    passed(by_hook("mcp__hub__files__list", "hub=files+tickets"))
+    need(calls() == ["files:list"], calls())
+    denied(by_hook("mcp__hub__tickets__list", "hub=files+tickets"), "argument_value_invalid")
+    denied(by_hook("mcp__hub__list", "hub=files+tickets"), "no_contract")
+    denied(by_hook("mcp__hub__others__list", "hub=files+tickets"), "no_contract")
+    passed(by_hook("mcp__my-files__list", "my-files=files,other"))
+    need(calls() == ["files:list"] * 2, calls())
+    # The only server that there is: a contract without a server's name is for it.
+    passed(by_hook("mcp__notes__list", "notes"))
+    need(calls() == ["files:list", "files:list", "list"], calls())
+    denied(by_hook("mcp__notes__list", "notes,more"), "no_contract")
+    denied(by_hook("mcp__notes__Read", "notes"), "no_contract")
+    denied(by_hook("mcp__notes__tickets:list", "notes"), "no_contract")
 
 
 def below_a_supervised_agent(place):
@@ -635,6 +666,22 @@ def what_no_contract_allows(place):
     passed(place.after("Read", {"file_path": ".claude/settings.json"}, {}))
     denied(place.before("Write", {"file_path": ".claude/settings.json", "content": "{}"}), "protected_path")
     denied(place.before("Bash", {"command": "echo {} > .claude/settings.json"}), "protected_path")
+    # A link to what is protected, also to what is not there yet; and a second way into the project.
+    os.symlink(place.store, here / "link")
+    denied(place.before("Read", {"file_path": str(here / "link/ledger.db")}), "protected_path")
+    denied(place.before("Bash", {"command": f"cat {here}/link/ledger.db"}), "protected_path")
+    os.symlink(here / ".claude/settings.json", here / "settings")
+    denied(place.before("Write", {"file_path": str(here / "settings"), "content": "{}"}), "protected_path")
+    os.symlink(here, here / "around")
+    denied(place.before("Write", {"file_path": str(here / "around/pack/Bash.yaml"), "content": "x"}), "protected_path")
+    # Spelled otherwise, in arguments that no rule of Baton's knows by name, from where the client says it is.
+    tracker = "mcp__tickets__list"
+    for path in ("x\n" + place.store, f"file://{place.store}", place.store.replace("a", "%61"), str(here / "around/../link/x")):
+        denied(place.before(tracker, {"of": "me", "relative": [path]}), "protected_path")
+    denied(place.hook("claude", "PreToolUse", {"tool_name": tracker, "tool_input": {"of": "me", "at": "link/x"}, "cwd": str(here), "tool_use_id": "rel"}),
+           "protected_path")
+    denied(place.before("Bash", {"command": "cp -r evil/. .claude"}), "protected_path")
+    denied(place.before("Bash", {"command": "cat .cl*/x .b*/config.yaml"}), "protected_path")
     # What is handed over in the end is looked at as well.
     session = place.node.request("POST", "/v1/sessions", {"role": "agent"}, token=place.token).json["session"]
 
@@ -645,6 +692,33 @@ def what_no_contract_allows(place):
     need(proposed["calls"][0]["verdict"] == "allow", proposed)
     begun = ask("start", {"call_id": "w", "arguments": {"file_path": "/srv/app/.mcp.json"}})
     need(begun["verdict"] == "block" and begun["failures"][0]["code"] == "protected_path", begun)
+
+
+def facts_are_batons(place):
+    """What a contract sees of a command is what the hook saw of it; what the model writes beside it is refused."""
+    denied(place.before("Bash", {"command": "make test", "program": "ls"}), "fact_in_arguments")
+    denied(place.before("Bash", {"command": "make test", "dev.baton": {"opaque": False}}), "fact_in_arguments")
+    denied(place.before("Read", {"file_path": "a", "paths": []}), "fact_in_arguments")
+    denied(place.before("mcp__tickets__list", {"of": "me", "dev.baton": {}}), "fact_in_arguments")
+    passed(place.before("mcp__tickets__list", {"of": "me", "programs": ["ls"]}))
+    passed(place.before("Bash", {"command": "make test"}))
+    recorded = place.entries("session.step")[-1]["calls"][0]["arguments"]
+    need(recorded["command"] == "make test" and recorded["dev.baton"]["program"] == "make" and recorded["dev.baton"]["cwd"] == "/srv/app", recorded)
+    passed(place.after("Bash", {"command": "make test"}, {"stdout": "ok"}))
+    # A contract on facts, and a call that has none.
+    pack = Path(place.folder) / "claude"
+    place.run("contract", "new", str(pack), "--for", "claude")
+    checked = place.run("contract", "check", str(pack))
+    need("FACT_PATH_MOVED" not in checked, checked)
+    place.run("contract", "activate", str(pack), "--role", "claude", "--node", "unix:" + place.node.socket_path)
+    session = place.node.request("POST", "/v1/sessions", {"role": "claude"}, token=place.token).json["session"]
+    for arguments, reason in (({"command": "ls"}, "facts_missing"), ({"command": "ls", "dev.baton": {"opaque": False}}, "fact_in_arguments")):
+        told = place.node.request("POST", f"/v1/sessions/{session['id']}/calls", {"calls": [{"tool": "Bash", "arguments": arguments}]},
+                                  session=session["token"]).json
+        need(told["calls"][0]["reason"] == reason, told)
+    # A line that Baton cannot read needs a person.
+    denied(place.hook("claude", "PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "x=1; $x"}, "tool_use_id": "opaque", "session_id": "client-2"},
+                      "--role", "claude"), "checkpoint")
 
 
 def a_pack_to_start_from(place):
@@ -751,10 +825,10 @@ def nothing_is_owed(place):
 
 
 STORIES = {one.__name__: (one, {}) for one in (
-    allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys,
+    allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys, proxied_under_another_name,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
     below_a_supervised_agent, called_past_baton, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
-    last_words_from_the_transcript, names_with_dashes, what_no_contract_allows,
+    last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,
     a_pack_to_start_from)}
 STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-contract"}}}) for one in (
     subagents_owe_a_block, completed_waits_for_subagents, copilots_subagents)}

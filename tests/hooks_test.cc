@@ -84,6 +84,7 @@ Value show(const Event& event) {
   put("tool", event.tool);
   if (event.is_mcp) out.set("is_mcp", true);
   if (!event.arguments.is_null()) out.set("arguments", event.arguments);
+  put("reserved", event.reserved);
   if (event.output) out.set("output", *event.output);
   if (event.failed) out.set("failed", true);
   if (event.exit_code) out.set("exit_code", *event.exit_code);
@@ -223,7 +224,7 @@ TEST(Events, without_a_reader_of_commands_a_command_is_opaque) {
       read(Client::Claude, "",
            R"({"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}})");
   ASSERT_TRUE(event) << event.error();
-  EXPECT_EQ(json::write(event->arguments), R"({"command":"ls","opaque":true,"cwd":""})");
+  EXPECT_EQ(json::write(event->arguments), R"({"command":"ls","dev.baton":{"command":"ls","opaque":true,"cwd":""}})");
 }
 
 TEST(Names, of_clients_and_kinds_are_told_back) {
@@ -294,6 +295,33 @@ TEST(Names, that_are_none_are_refused) {
   EXPECT_EQ(name_of(Client::Copilot, "-x"), "refused");
   EXPECT_EQ(name_of(Client::Cursor, "MCP:"), "refused");
   EXPECT_EQ(name_of(Client::Cursor, "MCP::x"), "refused");
+}
+
+// A contract with a colon is for a server's tool.
+TEST(Names, no_tool_of_a_client_has_the_name_of_a_servers) {
+  for (const Client client : {Client::Claude, Client::Codex, Client::Gemini, Client::Cursor})
+    EXPECT_EQ(name_of(client, "files:read"), "refused");
+  EXPECT_EQ(name_of(Client::Copilot, "files:read"), "refused");
+  EXPECT_EQ(name_of(Client::OpenCode, "files:read", {}, true), "refused");
+}
+
+TEST(Names, that_coding_agents_use_are_reserved) {
+  for (const char* name : {"Bash", "Read", "Write", "WebFetch", "Task", "StrReplace", "NotebookEdit", "SemanticSearch"})
+    EXPECT_TRUE(is_reserved(name, std::nullopt)) << name;
+  for (const char* name : {"read_file", "write_file", "edit", "list", "task", "web_fetch", "update_plan", "echo", ""})
+    EXPECT_FALSE(is_reserved(name, std::nullopt)) << name;
+  EXPECT_TRUE(is_reserved("read_file", Client::Gemini));
+  EXPECT_TRUE(is_reserved("web_fetch", Client::Gemini));
+  EXPECT_FALSE(is_reserved("read_file", Client::Claude));
+  EXPECT_TRUE(is_reserved("Bash", Client::Gemini));
+  EXPECT_TRUE(is_reserved("todowrite", Client::OpenCode));
+  EXPECT_FALSE(is_reserved("todo", Client::OpenCode));
+  // Every tool that Baton reads the input of is one of them.
+  for (const Client client : kClients)
+    for (const char* name : {"Bash", "bash", "shell", "Shell", "run_shell_command", "apply_patch", "Edit", "edit"})
+      if (shape_of(client, name).shape != Shape::Plain) {
+        EXPECT_TRUE(is_reserved(name, client)) << name;
+      }
 }
 
 TEST(Names, a_server_that_the_client_names_must_fit) {

@@ -1420,6 +1420,17 @@ TEST(HttpApiWorkflows, AWholeStory) {
   expect_problem(served.ask("GET", artifacts, "", served.agent_token), 403, "REQUEST_SESSION");
   EXPECT_EQ(served.ask("GET", artifacts + "?name=task", "", olga).status(), 200u);  // who may look at any
 
+  // what a proxy needs to know of a session's pack, for whoever has that session
+  const std::string about_pack = "/v1/sessions/" + worker.id + "/mcp";
+  const Got pack = in(worker, "GET", about_pack);
+  expect(pack, 200, "get", "/v1/sessions/{id}/mcp");
+  EXPECT_EQ(json::write(pack["contracts"]), R"(["deploy"])");
+  EXPECT_EQ(text_of(pack["wording_changes"]), "refuse");
+  EXPECT_FALSE(pack["tools_lock"]);
+  expect_problem(in(other, "GET", about_pack), 403, "REQUEST_SESSION");
+  expect_problem(in(root, "GET", about_pack), 403, "REQUEST_SESSION");
+  expect_problem(served.ask("GET", "/v1/sessions/ses_nobody/mcp", "", olga), 404, "REQUEST_NOT_FOUND");
+
   // who first deploys a service is the only one
   const std::string deploy =
       R"({"calls":[{"call_id":"c1","tool":"deploy","arguments":{"service":"web"}}],"start":true})";

@@ -35,7 +35,8 @@ SESSION_KEY = "dev.baton/session"
 # Tools and what their contracts say beyond the defaults; `secret` has none.
 CONTRACTS = {
     "echo": {}, "echo_json": {}, "slow": {"timeouts": {"total_ms": 4000}}, "crash": {}, "big": {}, "garbage": {}, "environment": {},
-    "redefine": {}, "fail": {}, "ask": {}, "heard": {},
+    "redefine": {}, "fail": {}, "ask": {}, "heard": {}, "broken": {}, "speaks": {},
+    "say": {"assertions": {"input_invariants": [], "output_invariants": [{"path": "$.good", "equals": True}]}},
     "pay": {"side_effect": "financial", "gate": "allow",
             "argument_value_invariants": [{"path": "$.amount", "lte": 100}],
             "checkpoint": {"when": [{"path": "$.amount", "gte": 10}], "timeout_seconds": 600}},
@@ -49,6 +50,7 @@ SESSION = {
     "phases": [{"name": "intake", "initial": True}, {"name": "done", "terminal": True}],
     "transitions": {"intake": ["done"]},
     "session_limits": {"max_tool_calls": 100000, "max_steps": 100000},
+    "mcp": {"unlisted": "record"},
 }
 
 
@@ -56,10 +58,10 @@ def modern_meta(capabilities, **more):
     return {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": capabilities, **more}
 
 
-def write_pack(folder, session=None, **changed):
+def write_pack(folder, session=None, contracts=None, **changed):
     folder.mkdir()
     (folder / "session.yaml").write_text(json.dumps({**SESSION, **(session or {})}))
-    for tool, more in CONTRACTS.items():
+    for tool, more in {**CONTRACTS, **(contracts or {})}.items():
         contract = {"tool": tool, **CONTRACT}
         contract.update(more)
         contract.update(changed.get(tool, {}))
@@ -532,11 +534,130 @@ def server_dies(place):
     need("error" in answer, answer)
     need("ended" in answer["error"]["message"] or "gone" in answer["error"]["message"], answer)
     # Started again, told again, and usable.
+    heard = [str(answer)]
     def works():
         said = client.call("echo", {"text": "again"})
+        heard.append(str(said))
         return "result" in said and not said["result"].get("isError")
     eventually("it is started again", works)
     need("it is started again" in client.stderr(), client.stderr())
+    need("being restarted" in heard[0] and all("tool_definition_changed" not in one for one in heard), heard)
+    need(client.end() == 0, client.stderr())
+
+
+def without_an_id(place):
+    """What has no id is a known notification, or reaches no server."""
+    client = place.client(environment={"FIXTURE_READ": place.read}, server=None)
+    client.begin()
+    client.tools()
+    said = ["tools/call", "resources/read", "prompts/get", "completion/complete", "resources/subscribe", "initialize", "tools/list", "x/do",
+            "notifications/x", "Tools/Call", "tools/call "]
+    for method in said:
+        client.say({"jsonrpc": "2.0", "method": method, "params": {"name": "pay", "arguments": {"amount": 1}, "uri": "file:///x"}})
+    for method in ("Tools/Call", "tools/call ", "tools//call", "TOOLS/CALL", "resources/Read"):
+        answer = client.request(method, {"name": "pay", "arguments": {"amount": 1}})
+        need(answer["error"]["code"] == -32601, answer)
+    client.write(b'{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"pay","arguments":{"amount":1}}}\n')
+    eventually("an id that is none is told", lambda: client.hear().get("error", {}).get("code") == -32600)
+    need(client.text("echo", {"text": "on"}) == "on", "it goes on")
+    need(place.done() == ["echo"], place.done())
+    need("`tools/call`, it has no id" in client.stderr(), client.stderr())
+    need(client.end() == 0, client.stderr())
+
+
+def operations_refused(place):
+    """A pack that says nothing about other requests refuses them; the server never sees them."""
+    client = place.client()
+    client.begin(capabilities={"roots": {}, "sampling": {}})
+    for method, params in (("resources/read", {"uri": "file:///srv/a"}), ("resources/subscribe", {"uri": "file:///srv/a"}),
+                           ("prompts/get", {"name": "p"}), ("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {}})):
+        answer = client.request(method, params)
+        need(answer["error"]["code"] == 4030 and "no_contract" in answer["error"]["message"], answer)
+    answer = client.request("x/unknown", {})
+    need(answer["error"]["code"] == -32601, answer)
+    need("no_contract" in client.text("ask"), "nor does the server get the roots")
+    need(not [one for one in client.others if "id" in one], client.others)
+    need(place.done() == ["ask"], place.done())
+    need(client.end() == 0, client.stderr())
+
+
+def operations_judged(place):
+    """With a contract an operation is judged by it; what is protected is protected."""
+    client = place.client()
+    client.begin()
+    need(client.request("resources/read", {"uri": "file:///srv/a"})["result"]["contents"][0]["text"] == "the contents", "as the contract says")
+    answer = client.request("resources/read", {"uri": "https://elsewhere.example/a"})
+    need("argument_value_invalid" in answer["error"]["message"], answer)
+    answer = client.request("resources/read", {"uri": "file://" + os.path.join(place.folder, "pack", "session.yaml")})
+    need("error" in answer, answer)
+    recorded = [one for one in steps_of(place, place.sessions()[0]["id"])]
+    need(len(recorded) >= 3, recorded)
+    need(place.done() == ["resources/read"], place.done())
+    need(client.end() == 0, client.stderr())
+
+
+def operations_recorded(place):
+    """`unlisted: record` lets them go ahead, under the record's eyes, and not to what is protected."""
+    client = place.client()
+    client.begin()
+    need("result" in client.request("resources/read", {"uri": "file:///srv/a"}), "it goes ahead")
+    answer = client.request("resources/read", {"uri": "file://" + os.path.join(place.folder, ".baton", "x")})
+    need("protected_path" in str(answer), answer)
+    need(place.done() == ["resources/read"], place.done())
+    eventually("it is settled", lambda: place.open_calls() == [])
+    need(client.end() == 0, client.stderr())
+
+
+def outputs_judged_whole(place):
+    client = place.client()
+    client.begin()
+    good = {"good": True}
+    passes = [{"structuredContent": good, "content": [{"type": "text", "text": '{"good": true}'}]},
+              {"content": [{"type": "text", "text": '{"good":true,"more":1}'}]}]
+    for result in passes:
+        answer = client.call("say", {"result": result})
+        need(answer["result"] == result, answer)
+    text = {"type": "text", "text": "SECRET"}
+    blocked = [{"structuredContent": good, "content": [text]},
+               {"structuredContent": good, "content": [{"type": "text", "text": '{"good":false}'}]},
+               {"structuredContent": good, "content": [{"type": "resource", "resource": {"uri": "x:1", "text": "SECRET"}}]},
+               {"structuredContent": good, "content": [], "_meta": {"x": "SECRET"}},
+               {"content": [text], "isError": True},
+               {"content": [text]}]
+    for result in blocked:
+        answer = client.call("say", {"result": result})
+        denied(answer, "output_assertion_failed")
+        need("SECRET" not in str(answer), answer)
+    answer = client.call("say", {"result": {"structuredContent": good, "content": [{"type": "video", "data": "SECRET"}]}})
+    need("`video`" in denied(answer, "output_unjudged") and "SECRET" not in str(answer), answer)
+    need(client.end() == 0, client.stderr())
+
+
+def unknown_content_dropped(place):
+    client = place.client()
+    client.begin()
+    answer = client.call("say", {"result": {"structuredContent": {"good": True}, "content": [{"type": "video", "data": "SECRET"}]}})
+    need(answer["result"] == {"structuredContent": {"good": True}, "content": []}, answer)
+    need(client.end() == 0, client.stderr())
+
+
+def answer_that_cannot_be_read(place):
+    client = place.client()
+    client.begin()
+    began = time.monotonic()
+    text = denied(client.call("broken"), "output_unjudged")
+    need("cannot be read" in text and time.monotonic() - began < 20, text)
+    need(client.text("echo", {"text": "on"}) == "on", "it goes on")
+    need(client.end() == 0, client.stderr())
+
+
+def server_speaks_unasked(place):
+    client = place.client()
+    client.begin()
+    answer = client.call("speaks")
+    need(text_of(answer) == "spoken" and answer["result"]["_meta"] == {}, answer)
+    need([one["method"] for one in client.others if one["method"] != "notifications/tools/list_changed"] == ["notifications/message"], client.others)
+    need("dev.baton" not in str(client.others), client.others)
     need(client.end() == 0, client.stderr())
 
 
@@ -615,7 +736,7 @@ def garbage_both_ways(place):
 def bytes_pass_unharmed(place):
     client = place.client()
     client.begin()
-    odd = b'{ "params" : {"b":1.50,"a":1e2,"\\u0061b":"\\u00fc","_meta":{"x/y":[ ]}},"method":"x/unknown" , "jsonrpc":"2.0","id":"odd-1" , "extra":null}'
+    odd = b'{ "params" : {"b":1.50,"a":1e2,"\\u0061b":"\\u00fc","_meta":{"x/y":[ ]}},"method":"resources/list" , "jsonrpc":"2.0","id":"odd-1" , "extra":null}'
     client.write(odd + b"\n")
     again = client.wait("odd-1")["result"]["again"]
     need(again == json.loads(odd), again)
@@ -624,9 +745,9 @@ def bytes_pass_unharmed(place):
     script = "import sys\nf=open(%r,'wb')\nfor l in sys.stdin.buffer:\n  f.write(l); f.flush()\n" % note
     raw = place.client(server=[sys.executable, "-c", script])
     raw.write(odd + b"\n")
-    raw.write(b'{"jsonrpc":"2.0","method":"notifications/x",  "params":{"z":0.10}}\n')
+    raw.write(b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed",  "params":{"z":0.10}}\n')
     eventually("both are there", lambda: os.path.exists(note) and Path(note).read_bytes().count(b"\n") == 2)
-    need(Path(note).read_bytes() == odd + b'\n{"jsonrpc":"2.0","method":"notifications/x",  "params":{"z":0.10}}\n', Path(note).read_bytes())
+    need(Path(note).read_bytes() == odd + b'\n{"jsonrpc":"2.0","method":"notifications/roots/list_changed",  "params":{"z":0.10}}\n', Path(note).read_bytes())
     raw.kill()
     need(client.end() == 0, client.stderr())
 
@@ -644,6 +765,7 @@ def large_results(place):
     need("error" in answer or answer["result"].get("isError"), str(answer)[:300])
     need(client.text("echo", {"text": "on"}) == "on", "it goes on")
     most = memory_most(client.process.pid)
+    need("104857600" not in str(answer) and "output_too_large" in str(answer) and "--server-megabytes" in str(answer), str(answer)[:500])
     need(most < 300 << 10, f"the proxy took {most} KiB")
     need(client.end() == 0, client.stderr())
 
@@ -652,7 +774,8 @@ def larger_than_the_node_takes(place):
     """An output that cannot be judged is not handed on, and what became of the call is unknown."""
     client = place.client()
     client.begin()
-    denied(client.call("big", {"bytes": 3 << 20}), "HTTP_BODY_TOO_LARGE")
+    text = denied(client.call("big", {"bytes": 3 << 20}), "output_too_large")
+    need("the result of `big` has 3145" in text and "at most 1048576" in text and "limits.body_bytes" in text, text)
     eventually("it is unknown", lambda: [one["state"] for one in place.open_calls()] == ["unknown"])
     need(client.end() == 0, client.stderr())
 
@@ -1160,6 +1283,15 @@ STORIES = {
     "definition_changed": (definition_changed, {}),
     "timeout_is_unknown": (timeout_is_unknown, {}),
     "server_dies": (server_dies, {}),
+    "without_an_id": (without_an_id, {}),
+    "operations_refused": (operations_refused, {"session": {"mcp": {}}}),
+    "operations_judged": (operations_judged, {"contracts": {"server:resources.read": {
+        "argument_value_invariants": [{"path": "$.uri", "regex": "^file:///srv/"}]}}, "session": {"mcp": {}}}),
+    "operations_recorded": (operations_recorded, {}),
+    "outputs_judged_whole": (outputs_judged_whole, {}),
+    "unknown_content_dropped": (unknown_content_dropped, {"session": {"mcp": {"unknown_content": "drop"}}}),
+    "answer_that_cannot_be_read": (answer_that_cannot_be_read, {}),
+    "server_speaks_unasked": (server_speaks_unasked, {}),
     "server_dies_too_often": (server_dies_too_often, {}),
     "proxy_killed": (proxy_killed, {}),
     "proxy_told_to_end": (proxy_told_to_end, {}),

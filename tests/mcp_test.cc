@@ -19,6 +19,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "contract/tools_lock.h"
 #include "json/canonical.h"
 #include "json/decimal.h"
 #include "json/parse.h"
@@ -201,6 +202,26 @@ class Player {
  private:
   static std::size_t server_count(Node options) { return options["servers"] ? options["servers"].size() : 1; }
 
+  // What the node says of the session's pack: `contracts`, `lock` (server: {instructions, tools}), and what is allowed of texts.
+  static void hold(Session& session, Node given) {
+    if (given["contracts"]) session.contracts.emplace();
+    for (const Node one : given["contracts"].elements()) session.contracts->emplace(one.string());
+    session.held.wording_may_change = given["wording_may_change"].is_true();
+    session.held.suspicious_is_withheld = given["suspicious_is_withheld"].is_true();
+    if (!given["lock"]) return;
+    std::vector<contract::ServerTools> servers;
+    for (const json::Member one : given["lock"].members()) {
+      servers.push_back({std::string(one.name()), one.value["tools"]});
+      if (one.value["instructions"]) servers.back().instructions = std::string(one.value["instructions"].string());
+    }
+    contract::LockMade made = contract::make_tools_lock(servers);
+    EXPECT_TRUE(made.problems.empty());
+    // As it comes from a file.
+    const contract::LockRead read = contract::read_tools_lock(json::write(contract::value_of(made.lock)));
+    EXPECT_EQ(read.problem, "");
+    session.held.lock = read.lock;
+  }
+
   static Options options_of(Node given) {
     Options out;
     out.id_prefix = "own";
@@ -212,7 +233,12 @@ class Player {
     out.seal_key.fill(7);
     if (given["servers"]) out.servers.clear();
     for (const Node name : given["servers"].elements()) out.servers.emplace_back(name.string());
+    out.servers_are_all = !given["among_others"].is_true();
+    if (given["client"]) out.client = hooks::client_named(given["client"].string());
+    out.discover_needs_session = given["discover_needs_session"].is_true();
+    if (out.session) hold(*out.session, given);
     if (given["enforces"]) out.session->enforces = given["enforces"].boolean();
+    if (given["drops_unknown_content"]) out.session->drops_unknown_content = given["drops_unknown_content"].boolean();
     if (given["user_is_operator"]) out.session->user_is_operator = given["user_is_operator"].boolean();
     out.held_max = static_cast<std::size_t>(number_in(given, "held_max", 256));
     out.output_bytes_max = static_cast<std::size_t>(number_in(given, "output_bytes_max", 4 << 20));
@@ -379,7 +405,9 @@ class Player {
       for (const json::Member one : step["headers"].members()) headers->emplace_back(one.name(), one.value.string());
       conversation_.from_client(now_, stream, incoming_, actions_, std::move(headers));
     } else if (step["opened"]) {
-      conversation_.session_opened(now_, {.id = "ses_1"}, actions_);
+      Session session{.id = "ses_1"};
+      if (step["opened"].is_object()) hold(session, step["opened"]);
+      conversation_.session_opened(now_, std::move(session), actions_);
     } else if (step["not_opened"]) {
       conversation_.session_refused(now_, step["not_opened"].string(), actions_);
     } else if (step["server"]) {
@@ -410,7 +438,7 @@ class Player {
     } else if (step["left_off"]) {
       conversation_.left_off(now_, 0, bound(step["left_off"]), number_in(step, "retry_after"), actions_);
     } else if (step["server_gone"]) {
-      conversation_.server_gone(now_, server("server_gone"), "it ended", actions_);
+      conversation_.server_gone(now_, server("server_gone"), "it ended", actions_, !step["for_good"].is_true());
     } else if (step["server_back"]) {
       conversation_.server_back(now_, server("server_back"), actions_);
     } else if (step["stream_back"]) {

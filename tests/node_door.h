@@ -35,7 +35,9 @@ class NodeDoor : public session::Door {
       : fixture_(fixture), cases_(&cases), id_(std::move(id)), by_(in_session(by, id_)) {}
 
   json::Value propose(const json::Value& step) override {
-    return told(ask([&](Answered done) { cases().govern_call(by_, id_, json::write(step), std::move(done)); }));
+    // A scenario says what a contract judges: with facts, where there are some.
+    return told(ask(
+        [&](Answered done) { cases().govern_call(by_, id_, json::write(step), std::move(done), UseCases::Facts{}); }));
   }
   json::Value preflight(const json::Value& asked) override {
     return told(cases().preflight(by_.caller, id_, json::write(asked)));

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls touch what no agent may, from tests/protection/cases.json: command lines run in /srv/app, and calls of other tools.
+// Which calls touch what no agent may, from tests/protection/cases.json: command lines, and calls of other tools.
 #include "protection/protection.h"
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
+#include "base/text.h"
 #include "json/parse.h"
 #include "json/value.h"
 
@@ -23,8 +26,44 @@ json::Document cases() {
   return std::move(*read);
 }
 
-Paths paths_in(json::Node given) {
+// A file system that is nothing but links.
+class GivenLinks final : public Links {
+ public:
+  explicit GivenLinks(json::Node given) {
+    for (const json::Member one : given.members()) links_.emplace(one.name(), one.value.string());
+  }
+  std::string resolved(const std::string& path) const override {
+    std::deque<std::string> left;
+    for (const std::string_view name : split(path, '/')) left.emplace_back(name);
+    std::string out;
+    for (int steps = 0; !left.empty() && steps < 1000; ++steps) {
+      const std::string name = left.front();
+      left.pop_front();
+      if (name.empty() || name == ".") continue;
+      if (name == "..") {
+        out.resize(out.empty() ? 0 : out.rfind('/'));
+        continue;
+      }
+      const auto link = links_.find(out + "/" + name);
+      if (link == links_.end()) {
+        out += "/" + name;
+        continue;
+      }
+      if (link->second.starts_with('/')) out.clear();
+      const auto names = split(link->second, '/');
+      for (auto one = names.rbegin(); one != names.rend(); ++one) left.emplace_front(*one);
+    }
+    return out.empty() ? "/" : out;
+  }
+
+ private:
+  std::map<std::string, std::string> links_;
+};
+
+Paths paths_in(json::Node file) {
+  const json::Node given = file["paths"];
   Paths out;
+  out.links = std::make_shared<GivenLinks>(file["links"]);
   for (const json::Node one : given["secret"].elements()) out.secret.emplace_back(one.string());
   for (const json::Node one : given["fixed"].elements()) out.fixed.emplace_back(one.string());
   out.home = given["home"].string();
@@ -38,33 +77,38 @@ std::string wanted(json::Node one) {
 
 TEST(Protection, OfCommandLines) {
   const json::Document file = cases();
-  const Paths paths = paths_in(file.root()["paths"]);
+  const Paths paths = paths_in(file.root());
   std::size_t count = 0;
   for (const json::Node one : file.root()["shell"].elements()) {
-    json::Value arguments = json::Value::object();
-    arguments.set("command", one["line"].string());
-    arguments.set("cwd", "/srv/app");
+    json::Value arguments = json::Value::object(), facts = json::Value::object();
+    facts.set("command", one["line"].string());
+    facts.set("cwd", one["cwd"].is_string() ? one["cwd"].string() : "/srv/app");
+    arguments.set("dev.baton", std::move(facts));
+    // What is said beside the facts is the model's.
+    arguments.set("command", "ls");
+    arguments.set("cwd", "/elsewhere");
     const json::Document document = std::move(*json::parse_owned(json::write(arguments)));
     const auto touch = touched(paths, "Bash", document.root());
     EXPECT_EQ(said(touch), wanted(one)) << one["line"].string();
     EXPECT_TRUE(!touch || touch->always) << one["line"].string();
     ++count;
   }
-  EXPECT_GT(count, 30u);
+  EXPECT_GT(count, 180u);
 }
 
 TEST(Protection, OfOtherTools) {
   const json::Document file = cases();
-  const Paths paths = paths_in(file.root()["paths"]);
+  const Paths paths = paths_in(file.root());
   std::size_t count = 0;
   for (const json::Node one : file.root()["calls"].elements()) {
-    const auto touch = touched(paths, one["tool"].string(), one["arguments"]);
-    const std::string what = json::write(json::Value::copy(one));
+    const auto touch = touched(paths, one["tool"].string(), one["arguments"],
+                               one["cwd"].is_string() ? one["cwd"].string() : std::string_view());
+    const std::string what = json::write(json::Value::copy(one)).substr(0, 300);
     EXPECT_EQ(said(touch), wanted(one)) << what;
     EXPECT_EQ(touch && touch->always, one["always"].is_true()) << what;
     ++count;
   }
-  EXPECT_GT(count, 10u);
+  EXPECT_GT(count, 70u);
 }
 
 // By name it holds without anybody having said where things are.
@@ -81,6 +125,21 @@ TEST(Protection, IsBounded) {
   const auto touch = touched({}, "x", arguments.root());
   ASSERT_TRUE(touch);
   EXPECT_TRUE(touch->always);
+}
+
+// A long word is no path, and a tool may cut it off anywhere.
+TEST(Protection, OfLongWords) {
+  const Paths paths = paths_in(cases().root());
+  for (const bool is_protected : {true, false}) {
+    json::Value arguments = json::Value::object(), facts = json::Value::object();
+    std::string line = "prog ";
+    for (int i = 0; i < 3000; ++i) line += "./";
+    facts.set("command", line + (is_protected ? ".batonXXXX" : "src/a.py"));
+    facts.set("cwd", "/srv/app");
+    arguments.set("dev.baton", std::move(facts));
+    const json::Document document = std::move(*json::parse_owned(json::write(arguments)));
+    EXPECT_EQ(touched(paths, "Bash", document.root()).has_value(), is_protected);
+  }
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Session {
     const auto document = json::parse(arguments);
     EXPECT_TRUE(document) << arguments;
     Proposal proposal;
-    proposal.calls.push_back({"?", tool, Values::of_document(document->root()), {}});
+    proposal.calls.push_back({"?", tool, Values::of_call(document->root()), {}});
     if (change) change(proposal);
     return decide(*rules, state, proposal);
   }
@@ -59,7 +59,7 @@ class Session {
     const auto document = json::parse(arguments);
     EXPECT_TRUE(document) << arguments;
     Proposal proposal;
-    proposal.calls.push_back({std::to_string(++proposed_), tool, Values::of_document(document->root()), {}});
+    proposal.calls.push_back({std::to_string(++proposed_), tool, Values::of_call(document->root()), {}});
     StepVerdict verdict = decide(*rules, state, proposal);
     take_step(*rules, state, step_of(proposal, verdict));
     return verdict;

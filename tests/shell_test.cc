@@ -182,6 +182,19 @@ TEST(ShellPrograms, AreForOthersToAskAbout) {
   EXPECT_EQ(base_name("git"), "git");
 }
 
+// A call as a contract judges it. What the model wrote beside the command says the opposite of everything, and changes nothing.
+Value call_of(std::string_view line) {
+  Value facts = arguments_of(parse(line), kFolder);
+  const Value harmless = arguments_of(parse("ls"), kFolder);
+  facts.set("cwd", kFolder);
+  Value out = Value::object();
+  out.set("command", line);
+  for (const auto& [name, value] : harmless.members())
+    if (name != "command") out.set(name, value);
+  out.set("dev.baton", std::move(facts));
+  return out;
+}
+
 // The rules that people write, judged by the engine.
 TEST(ShellContracts, CanSayWhatPeopleWant) {
   const json::Document document = document_of(folder() / "contracts.json");
@@ -195,15 +208,22 @@ TEST(ShellContracts, CanSayWhatPeopleWant) {
     ASSERT_NE(text.find(from), std::string::npos);
     text.replace(text.find(from), from.size(), to);
     session::Session session({{"Bash.yaml", text + "gate: allow\n"}}, "");
+    // The same with the paths of before facts had a member of their own.
+    constexpr std::string_view kFront = "$['dev.baton'].";
+    for (std::size_t at = text.find(kFront); at != text.npos; at = text.find(kFront))
+      text.replace(at, kFront.size(), "$.");
+    session::Session older({{"Bash.yaml", text + "gate: allow\n"}}, "");
     ++contracts;
     for (const bool is_allowed : {true, false})
       for (const Node line : one[is_allowed ? "allow" : "block"].elements()) {
         SCOPED_TRACE(line.string());
-        const std::string arguments = json::write(arguments_of(parse(line.string()), kFolder));
-        const session::StepVerdict verdict = session.decide_with("Bash", arguments);
-        ASSERT_EQ(verdict.calls.size(), 1u);
-        const std::string codes = session::codes_of(verdict.calls.front());
-        EXPECT_EQ(codes.substr(0, codes.find(' ')), is_allowed ? "" : "input_assertion_failed") << arguments;
+        const std::string arguments = json::write(call_of(line.string()));
+        for (session::Session* one : {&session, &older}) {
+          const session::StepVerdict verdict = one->decide_with("Bash", arguments);
+          ASSERT_EQ(verdict.calls.size(), 1u);
+          const std::string codes = session::codes_of(verdict.calls.front());
+          EXPECT_EQ(codes.substr(0, codes.find(' ')), is_allowed ? "" : "input_assertion_failed") << arguments;
+        }
       }
   }
   EXPECT_GE(contracts, 3u);
@@ -218,11 +238,13 @@ TEST(ShellDocs, SayWhatIs) {
     if (line.starts_with("```")) block = line == "```" && !block.empty() ? "" : line;
     else if (block == "```json") example += line + "\n";
     else if (block == "```yaml" && line.starts_with("- {path:")) rules.push_back(line.substr(2));
+    EXPECT_FALSE(block == "```yaml" && line.find("$.") != line.npos) << "an old path: " << line;
   }
   const auto document = json::parse(example);
   ASSERT_TRUE(document) << example;
-  const Value got = arguments_of(parse(document->root()["command"].string()), kFolder);
-  EXPECT_TRUE(equal(got, Value::copy(document->root()))) << json::write_pretty(got);
+  Value got = arguments_of(parse(document->root()["command"].string()), kFolder);
+  got.set("cwd", kFolder);
+  EXPECT_TRUE(equal(got, Value::copy(document->root()["dev.baton"]))) << json::write_pretty(got);
   EXPECT_GE(rules.size(), 9u);
   const json::Document contracts = document_of(folder() / "contracts.json");
   std::set<std::string> judged;

@@ -341,7 +341,9 @@ class Work {
 
   // The proxy's arguments up to what it stands in front of.
   std::vector<std::string> front_of(std::string_view name) const {
-    std::vector<std::string> out = {"mcp", "--name", std::string(name)};
+    // The client may have servers that are not in this file: a contract has to name the server.
+    std::vector<std::string> out = {
+        "mcp", "--name", std::string(name), "--client", std::string(hooks::client_name(client_)), "--among-others"};
     for (std::string& word : surroundings()) out.push_back(std::move(word));
     return out;
   }

@@ -143,6 +143,8 @@ constexpr FileRule kFileRules[] = {
 
 std::string yaml_quoted(std::string_view text) { return json::write(json::Value(text)); }
 
+constexpr std::size_t kToolNameMax = 128;  // of a contract
+
 bool is_tool_name(std::string_view tool) {
   return !tool.empty() && std::all_of(tool.begin(), tool.end(), [](char c) {
     return is_alphanumeric(c) || std::string_view("_.:-").find(c) != std::string_view::npos;
@@ -155,8 +157,6 @@ struct Contract {
   bool only = false;                                            // nothing but `commands`
   std::vector<std::string> commands;                            // regular expressions of what is admitted
   std::vector<std::pair<std::string, std::string>> invariants;  // path and rule
-  bool reads_commands =
-      false;  // one of them is about what a command line would run: one that cannot be read is asked about
 };
 
 class Carrying {
@@ -164,7 +164,8 @@ class Carrying {
   Carrying(Client client, std::string_view project, std::string_view home, const std::vector<ServerTool>& tools)
       : client_(client), project_(project), home_(home), tools_(tools) {
     for (const ServerTool& tool : tools)
-      if (is_tool_name(tool.name)) contracts_[tool.name].side_effect = tool.reads ? "read" : "write";
+      if (const std::string name = contract_of(tool.server, tool.name); !name.empty())
+        contracts_[name].side_effect = tool.reads ? "read" : "write";
     for (const Tool& tool : kTools)
       if (tool.client == client) contracts_[std::string(tool.name)].side_effect = tool.side_effect;
   }
@@ -215,6 +216,13 @@ class Carrying {
                        [&](const Tool& one) { return one.client == client_ && one.name == tool; });
   }
 
+  // What the contract of a server's tool is called; empty: there can be none, or the tool is called like one of the client's own.
+  std::string contract_of(std::string_view server, std::string_view tool) const {
+    std::string name = std::string(server) + ":" + std::string(tool);
+    const bool is_one = is_tool_name(server) && server.find(':') == std::string_view::npos && is_tool_name(tool);
+    return is_one && name.size() <= kToolNameMax && !is_own(tool) ? name : std::string();
+  }
+
   // As contracts call it.
   std::string own_name(const std::string& name) const {
     return hooks::shape_of(client_, name).shape == hooks::Shape::Shell ? "Bash" : name;
@@ -240,7 +248,7 @@ class Carrying {
     if (client_ == Client::Cursor && name == "Mcp") {
       const std::size_t colon = part.find(':');
       if (colon == std::string::npos || part.substr(colon + 1) == "*") return whole_server(rule, part.substr(0, colon));
-      return whole(rule, part.substr(colon + 1), true);
+      return whole_of_server(rule, part.substr(0, colon), part.substr(colon + 1));
     }
     if (name.starts_with("mcp_")) {
       const auto server = hooks::canonical_name(client_, name);
@@ -249,10 +257,10 @@ class Carrying {
         if (which.ends_with("__*")) which.resize(which.size() - 3);
         return whole_server(rule, which);
       }
-      return whole(rule, server->tool.substr(server->server.size() + 1), true);
+      return whole_of_server(rule, server->server, server->tool.substr(server->server.size() + 1));
     }
     name = own_name(name);
-    if (!has_part || part == "*") return whole(rule, name, false);
+    if (!has_part || part == "*") return whole(rule, name);
     if (name == "Bash") return command(rule, part);
     if (name == "WebFetch" && part.starts_with("domain:")) return domain(rule, part.substr(7));
     for (const FileRule& one : kFileRules)
@@ -263,10 +271,11 @@ class Carrying {
   void whole_server(const Rule& rule, const std::string& server) {
     std::size_t known = 0;
     for (const ServerTool& tool : tools_) {
-      if (tool.server != server || !is_tool_name(tool.name) || is_own(tool.name)) continue;
+      const std::string name = contract_of(tool.server, tool.name);
+      if (tool.server != server || name.empty()) continue;
       ++known;
-      if (rule.effect == Effect::Deny) contracts_[tool.name].denied = true;
-      if (rule.effect == Effect::Ask) contracts_[tool.name].asked = true;
+      if (rule.effect == Effect::Deny) contracts_[name].denied = true;
+      if (rule.effect == Effect::Ask) contracts_[name].asked = true;
     }
     if (known != 0)
       return carried(rule, std::string("the contracts of its tools, as the server listed them, ") +
@@ -290,13 +299,19 @@ class Carrying {
                       (rule.effect == Effect::Deny ? "block them" : "have a checkpoint"));
   }
 
-  void whole(const Rule& rule, const std::string& tool, bool of_server) {
-    if (!is_tool_name(tool)) return not_carried(rule, "it names no tool");
-    if (of_server && is_own(tool))
+  void whole_of_server(const Rule& rule, const std::string& server, const std::string& tool) {
+    if (is_own(tool))
       return rule.effect == Effect::Deny
                  ? carried(rule,
                            "a contract for the client's own " + tool + " is none for a server's, and none is written")
                  : refused_for_now(rule, "a tool of a server that is called like one of the client's own");
+    const std::string name = contract_of(server, tool);
+    if (name.empty()) return not_carried(rule, "it names no tool");
+    whole(rule, name);
+  }
+
+  void whole(const Rule& rule, const std::string& tool) {
+    if (!is_tool_name(tool)) return not_carried(rule, "it names no tool");
     // The more special rule wins there: all but what another one allows.
     const bool but_some = client_ == Client::OpenCode && partly_allowed_.count(tool) != 0;
     if (but_some && rule.effect == Effect::Ask)
@@ -352,10 +367,9 @@ class Carrying {
         return not_carried(rule,
                            "what is not plain words, with at most one `*` at the end, cannot be said in a contract");
       // First the one whose refusal says what is meant.
-      if (open_end) invariant("Bash", "\"$.uses['" + *words + "']\"", "exists: false");
-      regex("Bash", "$.lines.commands",
+      if (open_end) invariant("Bash", "\"$['dev.baton'].uses['" + *words + "']\"", "exists: false");
+      regex("Bash", "\"$['dev.baton'].lines.commands\"",
             whole_text(beyond(*words, open_end ? std::optional(' ') : std::nullopt, Among::Lines), Among::Lines));
-      shell.reads_commands = true;
       return carried(rule,
                      "the contract of Bash blocks it, wherever it stands in a command line; one that cannot be "
                      "read has a checkpoint");
@@ -437,11 +451,11 @@ class Carrying {
           "at their beginning or end");
     for (const std::string_view tool : split(files.tools, ' ')) {
       // What the hook lists, whichever member of the input it stood in.
-      invariant(std::string(tool), "$.paths", "length_lte: 1");
-      regex(std::string(tool), "\"$.paths[0]\"", whole_text(*alone, Among::Alone));
+      invariant(std::string(tool), "\"$['dev.baton'].paths\"", "length_lte: 1");
+      regex(std::string(tool), "\"$['dev.baton'].paths[0]\"", whole_text(*alone, Among::Alone));
     }
-    regex("Bash", files.writes ? "$.lines.writes" : "$.lines.paths", whole_text(*lines, Among::Lines));
-    contracts_["Bash"].reads_commands = true;
+    regex("Bash", files.writes ? "\"$['dev.baton'].lines.writes\"" : "\"$['dev.baton'].lines.paths\"",
+          whole_text(*lines, Among::Lines));
     carried(rule, "the contracts of the tools for files keep out of " + shown(*closed) +
                       ", and that of Bash as far as a command " + (files.writes ? "says what it writes" : "names it"));
   }
@@ -464,6 +478,11 @@ class Carrying {
     for (const auto& [name, contract] : contracts_) out_.files.emplace_back(name + ".yaml", text_of(name, contract));
   }
 
+  // Tools whose calls Baton cannot always read: then a person is asked.
+  bool may_be_opaque(std::string_view tool) const {
+    return tool == "Bash" || hooks::shape_of(client_, tool).shape == hooks::Shape::Patch;
+  }
+
   std::string text_of(const std::string& name, const Contract& contract) const {
     std::string out = "tool: " + yaml_quoted(name) + "\nside_effect: " + contract.side_effect +
                       "\nevidence_class: ack_only\ncommit_requirement: acknowledged\n"
@@ -471,16 +490,15 @@ class Carrying {
                       "rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 5}}\n";
     if (contract.denied) out += "gate: block\n";
     else if (contract.asked) out += "checkpoint: {when: always, timeout_seconds: 600}\n";
-    else if (contract.reads_commands && !contract.only)
-      out += "checkpoint: {when: [{path: $.opaque, equals: true}], timeout_seconds: 600}\n";
+    else if (may_be_opaque(name))
+      out += "checkpoint: {when: [{path: \"$['dev.baton'].opaque\", equals: true}], timeout_seconds: 600}\n";
     std::vector<std::string> inputs;
     const auto wants = [&](const std::string& path, const std::string& rule) {
       inputs.push_back("    - {path: " + path + ", " + rule + "}\n");
     };
     if (contract.only) {
-      wants("$.opaque", "equals: false");
-      wants("$.commands", "length_lte: 1");
-      wants("$.command",
+      wants("\"$['dev.baton'].commands\"", "length_lte: 1");
+      wants("\"$['dev.baton'].command\"",
             "regex: " + yaml_quoted(contract.commands.empty() ? "^$" : "^(?:" + join(contract.commands, "|") + ")$"));
     }
     for (const auto& [path, rule] : contract.invariants) wants(path, rule);

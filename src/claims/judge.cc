@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "claims/claims.h"
 #include "claims/commands.h"
+#include "hooks/facts.h"
 #include "shell/effects.h"
 
 namespace baton::claims {
@@ -69,6 +70,7 @@ struct Looked {
   std::vector<std::string> paths;   // that it looks at, or of a file tool also writes
   std::vector<std::string> writes;  // outside of folders for what passes
   std::optional<bool> ended_well;   // nothing: nobody knows
+  bool says_where = false;          // the folder it ran in is known
 
   bool is_over() const { return call->state == State::Ended || call->state == State::Failed; }
   bool may_have_run() const { return is_over() || call->state == State::Open || call->state == State::Unknown; }
@@ -99,11 +101,16 @@ class Judge {
 
  private:
   void look_at(const SeenCall& call) {
-    Looked out{&call, std::nullopt, texts_in(call.arguments, "paths"), {}, std::nullopt};
-    if (is_shell(call))
+    // What Baton derived, where it did; an entry from before facts had a member of their own has them among the arguments.
+    const Value* derived = call.arguments.is_object() ? call.arguments.find(hooks::kFacts) : nullptr;
+    const Value& facts = derived != nullptr && derived->is_object() ? *derived : call.arguments;
+    Looked out{&call, std::nullopt, texts_in(facts, "paths"), {}, std::nullopt};
+    if (const std::string line = text_in(facts, "command"); derived == &facts && !line.empty()) out.line.emplace(line);
+    else if (is_shell(call))
       for (const std::string_view name : {"command", "cmd", "script"})
         if (const std::string text = text_in(call.arguments, name); !text.empty() && !out.line) out.line.emplace(text);
-    if (out.line) out.paths = out.line->read_paths(text_in(call.arguments, "cwd"));
+    out.says_where = out.line && !text_in(facts, "cwd").empty();
+    if (out.line) out.paths = out.line->read_paths(text_in(facts, "cwd"));
     else
       for (const std::string_view name : {"path", "file", "file_path", "filePath", "filename", "absolute_path",
                                           "notebook_path", "uri", "files", "relative_path"})
@@ -111,15 +118,15 @@ class Judge {
           if (text.starts_with("file://")) text.erase(0, 7);
           out.paths.push_back(std::move(text));
         }
-    for (std::string& path : texts_in(call.arguments, "writes"))
+    for (std::string& path : texts_in(facts, "writes"))
       if (!is_passing(path)) out.writes.push_back(std::move(path));
     // A server's tool that writes is known by its name alone.
-    if (const std::string name = to_lower_ascii(bare_name(call.tool)); call.arguments.find("writes") == nullptr)
+    if (const std::string name = to_lower_ascii(bare_name(call.tool)); facts.find("writes") == nullptr)
       for (const std::string_view word : {"write", "edit", "create", "patch", "replace", "delete", "move"})
         if (name.find(word) != std::string::npos && !out.paths.empty()) out.writes = out.paths;
     if (call.exit_code) out.ended_well = *call.exit_code == 0;
     else if (call.state == State::Failed) out.ended_well = false;
-    if (const std::string cwd = text_in(call.arguments, "cwd"); cwd.starts_with('/'))
+    if (const std::string cwd = text_in(facts, "cwd"); cwd.starts_with('/'))
       if (std::ranges::find(folders_, cwd) == folders_.end()) folders_.push_back(cwd);
     looked_.push_back(std::move(out));
   }
@@ -350,7 +357,7 @@ class Judge {
     for (const std::string& folder : folders_)
       if (seen == shell::normalised(folder, named)) return true;
     // A file tool does not say from where: then a path that ends so is it.
-    return text_in(one.call->arguments, "cwd").empty() && (seen == named || seen.ends_with("/" + named));
+    return !one.says_where && (seen == named || seen.ends_with("/" + named));
   }
 
   bool looks_at(const Looked& one, std::string named) const {

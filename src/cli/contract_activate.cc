@@ -29,6 +29,7 @@ void shorten(contract::PackSource& pack) {
   for (contract::SourceFile& file : pack.contracts) shorten(file);
   if (pack.session) shorten(*pack.session);
   if (pack.tools) shorten(*pack.tools);
+  if (pack.tools_lock) shorten(*pack.tools_lock);
 }
 
 json::Value value_of(const std::string& text) { return json::Value::copy(json::parse_owned(text)->root()); }

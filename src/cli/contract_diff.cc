@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/contract.h"
+#include "cli/mcp.h"
 #include "cli/pack.h"
 #include "cli/render.h"
 #include "cli/sentences.h"
@@ -17,6 +18,8 @@ using contract::Effect;
 
 struct Arguments {
   std::string before, after, role, format = "human";
+  bool from_mcp = false;
+  McpServerArguments servers;
 };
 
 struct Group {
@@ -96,7 +99,18 @@ std::optional<std::vector<Compared>> compare_workflows(World& world, const Argum
   return out;
 }
 
+// The first word of the server's command is read as NEW: it stands where that does.
+int diff_from_mcp(World& world, const Arguments& arguments) {
+  McpServerArguments servers = arguments.servers;
+  if (!arguments.after.empty()) servers.command.insert(servers.command.begin(), arguments.after);
+  return compare_with_lock(world, arguments.before, servers, arguments.format == "json");
+}
+
 int diff(World& world, const Arguments& arguments) {
+  if (arguments.from_mcp) return diff_from_mcp(world, arguments);
+  if (arguments.after.empty()) return could_not(world, "name the pack as it is to be, NEW, or give --from-mcp");
+  if (!arguments.servers.command.empty() || !arguments.servers.upstream.empty() || !arguments.servers.config.empty())
+    return could_not(world, "a server goes with --from-mcp");
   std::vector<Compared> all;
   if (auto workflows = arguments.role.empty() ? compare_workflows(world, arguments) : std::nullopt) {
     all = std::move(*workflows);
@@ -123,14 +137,21 @@ void add_contract_diff(Command& contract, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
   Command* command = contract.add_subcommand("diff", "What becomes allowed, what becomes blocked");
   command->add_option("OLD", arguments->before, "The folder of the pack as it was")->required();
-  command->add_option("NEW", arguments->after, "The folder of the pack as it is to be")->required();
+  command->add_option("NEW", arguments->after, "The folder of the pack as it is to be");
+  command->add_flag(
+      "--from-mcp", arguments->from_mcp,
+      "Compare the tools.lock.json of OLD with what MCP servers say now: -- COMMAND, --upstream or --config");
+  add_mcp_server_options(*command, arguments->servers);
   command->add_option("--role", arguments->role, "Of workflows: only the packs of this role");
-  command->add_option("--format", arguments->format, "human, or json (a line for each pack)")
+  command->add_option("--format", arguments->format, "human, or json (a line for each pack or comparison)")
       ->one_of({"human", "json"});
-  examples(*command,
-           "  baton contract diff old-pack my-pack             0 nothing changes, 1 something does\n"
-           "  git worktree add ../before main && baton contract diff ../before/pack pack\n"
-           "  baton contract diff old-pack my-pack --format json");
+  examples(
+      *command,
+      "  baton contract diff old-pack my-pack             0 nothing changes, 1 something does\n"
+      "  git worktree add ../before main && baton contract diff ../before/pack pack\n"
+      "  baton contract diff old-pack my-pack --format json\n"
+      "  baton contract diff my-pack --from-mcp --name files -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
+      "\nExit status: 0 nothing changes, 1 something does, 2 could not tell.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return diff(world, *arguments); }; });
 }
 

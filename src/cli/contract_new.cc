@@ -66,12 +66,12 @@ risk_defaults: {read: allow, write: allow, destructive: block, admin: block, fin
 session_limits: {max_tool_calls: 500, max_steps: 500}
 claims: warn  # what a handoff says was run and read is compared with the calls; `require` refuses what they do not show
 )";
-// `may` is what Baton says of a command line: docs/reference/hooks.md.
+// `dev.baton` has what Baton derives from a command line: docs/reference/hooks.md. A line that Baton cannot read needs approval too.
 constexpr std::string_view kAskAboutCommands = R"(checkpoint:
-  when: [{path: $.may.publish, equals: true}, {path: $.may.escalate, equals: true}]
+  when: [{path: "$['dev.baton'].opaque", equals: true}, {path: "$['dev.baton'].may.publish", equals: true}, {path: "$['dev.baton'].may.escalate", equals: true}]
   timeout_seconds: 1800
   on_timeout: deny
-  context: [{path: $.command, label: Command}]
+  context: [{path: "$['dev.baton'].command", label: Command}]
 )";
 
 // A contract for each tool that a coding agent has by itself: what `baton adopt` writes where its user has no rules, and what is worth asking
@@ -90,7 +90,9 @@ std::optional<contract::Starter> starter_for(World& world, const Arguments& argu
       for (std::size_t at = text.find(kPlace); at != text.npos; at = text.find(kPlace))
         text.replace(at, kPlace.size(), arguments.client);
     } else if (name == "Bash.yaml") {
-      text += kAskAboutCommands;
+      // In the place of the one that only asks about lines that cannot be read.
+      const std::size_t begin = text.find("checkpoint:");
+      text.replace(begin, text.find('\n', begin) + 1 - begin, kAskAboutCommands);
     }
     out.files.push_back({name, std::move(text)});
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // baton mcp: stands between an MCP client and its servers, and lets through what the contract allows.
-#include <filesystem>
 #include <memory>
 
 #include "base/limits.h"
@@ -8,10 +7,8 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/credentials.h"
-#include "cli/input.h"
+#include "cli/mcp.h"
 #include "cli/proxies.h"
-#include "cli/render.h"
-#include "proxy/config.h"
 
 namespace baton::cli {
 namespace {
@@ -20,87 +17,14 @@ constexpr std::size_t kMegabyte = 1u << 20;
 
 struct Arguments {
   NodeOptions node;
-  std::string pack, role, session, work, name, config, upstream, upstream_ca, mode = "enforce";
-  std::vector<std::string> upstream_headers, environment, labels, command;
+  McpServerArguments servers;
+  std::string pack, role, session, work, client, mode = "enforce";
+  bool among_others = false;
+  std::vector<std::string> labels;
   ListenOptions listen;
   std::string listen_token_file, operator_token_file;
   std::size_t client_megabytes = 4, server_megabytes = 64, timeout_seconds = 300;
 };
-
-// NAME=VALUE, or NAME=@FILE where the value should not stand on a command line. Nothing, and a message, when it is neither.
-std::optional<net::Header> header_option(World& world, const std::string& text) {
-  const std::size_t at = text.find('=');
-  net::Header header;
-  if (at != std::string::npos) {
-    header = {text.substr(0, at), text.substr(at + 1)};
-    if (header.value.starts_with('@')) {
-      auto read = read_document(world, header.value.substr(1), 64u << 10);
-      if (!read) return could_not(world, read.error().text()), std::nullopt;
-      header.value = std::string(trim(*read));
-    }
-  }
-  if (at == std::string::npos || !net::is_sendable(header)) {
-    // The value may be a secret.
-    could_not(world,
-              "--upstream-header takes NAME=VALUE or NAME=@FILE, not `" + printable(text.substr(0, at), 60) + "`...");
-    return std::nullopt;
-  }
-  return header;
-}
-
-// A name for a command without one: that of its program, as far as it can be one.
-std::string name_of_command(const std::string& program) {
-  std::string out;
-  for (const char c : std::filesystem::path(program).filename().string())
-    if (out.size() < 32 && (is_alphanumeric(c) || c == '-' || (c == '_' && !out.ends_with('_')))) out += c;
-  while (out.ends_with('_')) out.pop_back();
-  while (out.starts_with('_')) out.erase(0, 1);
-  return out.empty() ? "server" : out;
-}
-
-// Nothing, and a message, when they are wrong.
-std::optional<std::vector<proxy::ServerOptions>> servers_of(World& world, const Arguments& arguments) {
-  std::vector<proxy::ServerOptions> out;
-  const int given =
-      (arguments.command.empty() ? 0 : 1) + (arguments.upstream.empty() ? 0 : 1) + (arguments.config.empty() ? 0 : 1);
-  if (given != 1)
-    return could_not(world, "say which server: -- COMMAND ARGS..., --upstream URL, or --config FILE; one of them"),
-           std::nullopt;
-  if (!arguments.config.empty()) {
-    const auto text = read_document(world, arguments.config, limits::kYamlBytesMax);
-    if (!text) return could_not(world, text.error().text()), std::nullopt;
-    proxy::ServersRead read = proxy::read_servers(*text);
-    if (!read.diagnostics.empty())
-      world.print_error(render_human(read.diagnostics, source_name(arguments.config), *text, world.colour_errors));
-    if (has_errors(read.diagnostics)) return std::nullopt;
-    if (!read.problem.empty())
-      return could_not(world, source_name(arguments.config) + ": " + read.problem), std::nullopt;
-    out = std::move(read.servers);
-  } else {
-    proxy::ServerOptions server;
-    server.argv = arguments.command;
-    server.url = arguments.upstream;
-    server.ca_file = arguments.upstream_ca;
-    for (const std::string& text : arguments.upstream_headers) {
-      auto header = header_option(world, text);
-      if (!header) return std::nullopt;
-      server.headers.push_back(std::move(*header));
-    }
-    server.name = !arguments.name.empty()      ? arguments.name
-                  : !arguments.command.empty() ? name_of_command(arguments.command[0])
-                                               : "server";
-    if (const std::string problem = proxy::problem_with_name(server.name); !problem.empty())
-      return could_not(world, "--name " + problem), std::nullopt;
-    out.push_back(std::move(server));
-  }
-  for (proxy::ServerOptions& server : out) {
-    server.environment.insert(server.environment.begin(), arguments.environment.begin(), arguments.environment.end());
-    if (server.url.empty()) continue;
-    if (const std::string problem = net::problem_with_url(server.url); !problem.empty())
-      return could_not(world, "the address of `" + server.name + "` " + problem), std::nullopt;
-  }
-  return out;
-}
 
 // --- the session ----------------------------------------------------------------------------------------------------------------------
 
@@ -121,6 +45,9 @@ class Governing {
     if (!packs->ok()) return refused(world_, arguments_.node, *packs);
     if (!arguments_.pack.empty())
       if (const int status = find_pack(packs->root()); status != kYes) return status;
+    // Texts of servers are held to a pack that says so, also before anything is called.
+    for (const json::Node one : packs->root()["packs"].elements())
+      options_.discover_needs_session = options_.discover_needs_session || one["holds_texts"].is_true();
     if (!arguments_.work.empty()) return claim();
     const bool joins = arguments_.session.empty() ? !client_.session_id().empty() : arguments_.session != "new";
     if (!joins) {
@@ -211,6 +138,7 @@ class Governing {
       if (!held->ok()) return give_back(), refused(world_, arguments_.node, *held);
     }
     options_.node.session_id = id;
+    options_.discover_needs_session = true;  // it is there already, whatever it is held to
     return kYes;
   }
 
@@ -222,7 +150,7 @@ class Governing {
 };
 
 int run(World& world, Arguments& arguments) {
-  auto servers = servers_of(world, arguments);
+  auto servers = servers_of(world, arguments.servers);
   if (!servers) return kCouldNot;
   if (!arguments.work.empty() && !arguments.session.empty())
     return could_not(world, "--work claims the item in a session of its own: without --session");
@@ -236,6 +164,8 @@ int run(World& world, Arguments& arguments) {
     arguments.listen.token = std::move(*token);
   }
   proxy::Options options;
+  options.servers_are_all = !arguments.among_others;
+  if (!arguments.client.empty()) options.client = hooks::client_named(arguments.client);
   if (!arguments.operator_token_file.empty()) {
     auto token = read_token_file(world, arguments.operator_token_file, false);
     if (!token) return could_not(world, token.error());
@@ -266,7 +196,6 @@ void add_mcp(Command& app, Action& chosen) {
   auto arguments = std::make_shared<Arguments>();
   Command* command = app.add_subcommand(
       "mcp", "Stands between an MCP client and its servers, and lets through what the contract allows");
-  command->add_option("COMMAND", arguments->command, "The server, and its arguments, behind `--`");
   command->add_option("--pack", arguments->pack,
                       "The pack sessions are held to: its hash, its agent or its role; default: that of the role");
   command->add_option("--role", arguments->role, "The role of the session; default: agent");
@@ -284,21 +213,15 @@ void add_mcp(Command& app, Action& chosen) {
   command->add_option("--operator-token-file", arguments->operator_token_file,
                       "For decisions of the client's user, where the pack says that they are the operator; default: "
                       "the operator's that this user keeps");
-  command->add_option("--name", arguments->name, "What the server is called; default: the program's name");
-  command->add_option("--config", arguments->config,
-                      "A file with several servers, YAML or JSON; their tools are NAME__TOOL");
-  command->add_option("--upstream", arguments->upstream,
-                      "A server that runs: the URL of its MCP endpoint (Streamable HTTP)");
+  add_mcp_server_options(*command, arguments->servers);
   command
-      ->add_option("--upstream-header", arguments->upstream_headers,
-                   "NAME=VALUE or NAME=@FILE, sent to --upstream with every request; several times")
-      ->allow_extra_args(false);
-  command->add_option("--upstream-ca", arguments->upstream_ca,
-                      "A PEM file with the certificates to trust for --upstream");
-  command
-      ->add_option("--env", arguments->environment,
-                   "NAME=VALUE, or NAME for ours, for the server's environment; several times")
-      ->allow_extra_args(false);
+      ->add_option("--client", arguments->client,
+                   "The coding agent in front: no server's tool may use the contract for one of its own tools")
+      ->one_of({"claude", "codex", "gemini", "copilot", "opencode", "cursor"});
+  command->add_flag(
+      "--among-others", arguments->among_others,
+      "The client has further MCP servers: a contract has to name the server (SERVER:TOOL), or the pack has a "
+      "tools.lock.json");
   command
       ->add_option("--listen", arguments->listen.listen,
                    "Serve Streamable HTTP on HOST:PORT instead of stdin and stdout")
@@ -341,7 +264,11 @@ void add_mcp(Command& app, Action& chosen) {
       "  baton mcp --work web-12 --role builder -- ./server          the item is claimed for it\n"
       "\nWhat it does with messages: docs/reference/mcp.md. What is refused is told to the model as the result of the\n"
       "call. Exit status: 0 the client went, 1 no such pack, item or session, 2 could not.");
-  command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return run(world, *arguments); }; });
+  add_mcp_lock(*command, chosen);
+  add_mcp_approve_changes(*command, chosen);
+  command->callback([arguments, &chosen, command] {
+    if (!command->subcommand_given()) chosen = [arguments](World& world) { return run(world, *arguments); };
+  });
 }
 
 }  // namespace baton::cli

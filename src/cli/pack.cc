@@ -72,6 +72,10 @@ class PackReader {
         auto file = read_file(path, limits::kCliDocumentBytesMax);
         if (!file) return tl::make_unexpected(file.error());
         out.tools = std::move(*file);
+      } else if (name == "tools.lock.json") {
+        auto file = read_file(path, limits::kCliDocumentBytesMax);
+        if (!file) return tl::make_unexpected(file.error());
+        out.tools_lock = std::move(*file);
       } else if (is_yaml && name != "workflow.yaml") {
         auto file = read_file(path);
         if (!file) return tl::make_unexpected(file.error());
@@ -125,6 +129,7 @@ class PackReader {
 std::string_view text_in(const PackSource& pack, std::string_view file) {
   if (pack.session && pack.session->name == file) return pack.session->text;
   if (pack.tools && pack.tools->name == file) return pack.tools->text;
+  if (pack.tools_lock && pack.tools_lock->name == file) return pack.tools_lock->text;
   const auto found = std::ranges::find(pack.contracts, file, &SourceFile::name);
   return found == pack.contracts.end() ? std::string_view() : std::string_view(found->text);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contract pack on disk: a folder of {tool}.yaml, session.yaml, perhaps workflow.yaml, tools.json and golden/.
+// A contract pack on disk: a folder of {tool}.yaml, session.yaml, perhaps workflow.yaml, tools.json, tools.lock.json and golden/.
 #pragma once
 
 #include <optional>

@@ -28,7 +28,7 @@ class Proxies {
   // Until the client goes, or it is told to stop (SIGTERM, SIGINT). The exit status. `environment` of the servers has what was given
   // for them: what of ours they get is added here. `house`: the node is run in this process as it says; null: the one of the options.
   virtual int run(World& world, proxy::Options options, const ListenOptions& listen, const ServeOptions* house) = 0;
-  // The tools of a server that is started for it: {"tools":[...]}.
+  // The tools of a server that is started for it: {"tools":[...],"instructions":"..."}.
   virtual Result<std::string> read_tools(World& world, proxy::ServerOptions server) = 0;
 };
 

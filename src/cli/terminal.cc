@@ -61,6 +61,19 @@ std::optional<std::string> read_line(int descriptor) {
 
 bool can_ask(World& world) { return world.errors_to_a_terminal || ::isatty(world.in()) == 1; }
 
+Result<bool> ask_yes(World& world, std::string_view prompt) {
+  constexpr const char* kDoing = "asking at the terminal";
+  if (!can_ask(world)) return failure(kDoing, "there is none");
+  world.flush();
+  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+  if (terminal < 0) return failure(kDoing, std::strerror(errno));
+  std::optional<std::string> line;
+  if (say(terminal, prompt)) line = read_line(terminal);
+  ::close(terminal);
+  if (!line) return failure(kDoing, "no line was typed");
+  return *line == "y" || *line == "yes";
+}
+
 Result<std::string> ask_secret(World& world, std::string_view prompt) {
   constexpr const char* kDoing = "asking at the terminal";
   if (!can_ask(world)) return failure(kDoing, "there is none");

@@ -17,6 +17,9 @@ namespace baton::cli {
 // Is there somebody to ask: is standard input or standard error a terminal?
 bool can_ask(World& world);
 
+// Asks on the terminal itself, whatever the streams are: was the answer `y` or `yes`? Failure when there is no terminal, or it was ended.
+Result<bool> ask_yes(World& world, std::string_view prompt);
+
 // Asks on the terminal itself, whatever the streams are, and reads a line that is not shown. Failure when there is no
 // terminal, or it was ended.
 Result<std::string> ask_secret(World& world, std::string_view prompt);

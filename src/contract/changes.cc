@@ -8,6 +8,7 @@
 #include "contract/comparing.h"
 #include "contract/describe.h"
 #include "contract/reach.h"
+#include "contract/tools_lock.h"
 #include "contract/words.h"
 
 namespace baton::contract {
@@ -380,6 +381,35 @@ void compare_handoff(Comparison& to) {
            as_part(words_of_claims(is.claims)) + " (before: " + as_part(words_of_claims(was.claims)) + ")");
 }
 
+void compare_mcp(Comparison& to) {
+  const Plan &was = to.before, &is = to.after;
+  const auto flag = [&](bool before, bool after, Effect when_set, const string& what) {
+    if (before == after) return;
+    const Effect other = when_set == Effect::Allows ? Effect::Blocks : Effect::Allows;
+    to.add(after ? when_set : other, {}, "mcp", after ? what + " (new)" : "no longer: " + what);
+  };
+  flag(was.wording_may_change, is.wording_may_change, Effect::Allows,
+       "a tool of an MCP server may be called when only texts of its locked definition changed");
+  flag(was.suspicious_text_is_withheld, is.suspicious_text_is_withheld, Effect::Blocks,
+       "a tool of an MCP server is withheld when its texts look like instructions to a model");
+  flag(was.unlisted == Unlisted::Record, is.unlisted == Unlisted::Record, Effect::Allows,
+       as_part(std::string(words_of_unlisted())));
+  flag(was.unknown_content == UnknownContent::Drop, is.unknown_content == UnknownContent::Drop, Effect::Allows,
+       as_part(std::string(words_of_unknown_content())));
+  if (!was.tools_lock != !is.tools_lock)
+    return to.add(is.tools_lock ? Effect::Blocks : Effect::Allows, {}, "tools_lock",
+                  is.tools_lock ? "tools of MCP servers are held to tools.lock.json (new)"
+                                : "no longer: tools of MCP servers are held to tools.lock.json");
+  if (!is.tools_lock) return;
+  for (const auto& [name, server] : was.tools_lock->servers)
+    if (is.tools_lock->server(name) == nullptr)
+      to.add(Effect::Blocks, {}, "tools_lock", "no longer approved: the MCP server " + quoted(name));
+  for (const ToolChange& change : changes_of(*was.tools_lock, *is.tools_lock)) {
+    const bool is_gone = change.kind == ToolChange::Kind::Gone;
+    to.add(is_gone ? Effect::Blocks : Effect::Other, {}, "tools_lock", "tools.lock.json: " + headline_of(change));
+  }
+}
+
 struct Part {
   std::string_view name;
   std::string_view field, other_field = {};
@@ -398,7 +428,9 @@ constexpr Part kParts[] = {{"agent", "agent"},
                            {"checkpoints", "checkpoints"},
                            {"approvals", "approvals"},
                            {"claims", "claims"},
-                           {"handoff", "handoff"}};
+                           {"handoff", "handoff"},
+                           {"mcp", "mcp"},
+                           {"tools_lock", "tools_lock"}};
 
 // Every part that differs is named, be it only because its list is in another order.
 void account_for_the_rest(Comparison& to) {
@@ -471,6 +503,7 @@ void Comparison::session() {
             ? "the user of the agent's MCP client decides approvals as the operator (new)"
             : "no longer: the user of the agent's MCP client decides approvals as the operator");
   compare_handoff(*this);
+  compare_mcp(*this);
   compare_providers(*this);
   compare_resources(*this);
 }

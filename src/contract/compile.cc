@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "contract/compiler.h"
 #include "contract/describe.h"
 #include "contract/reading.h"
 #include "contract/shapes.h"
+#include "contract/tools_lock.h"
 #include "json/parse.h"
 #include "yaml/yaml.h"
 
@@ -57,6 +59,12 @@ void Compiler::read_files() {
       for (auto& [name, schema] : read_tool_definitions(findings, tools.document->root()))
         schemas.emplace(name, schema);
     }
+  }
+  if (source.tools_lock) {
+    findings.in(source.tools_lock->name);
+    LockRead read = read_tools_lock(source.tools_lock->text);
+    if (!read.lock) findings.add(report(Code::TOOLS_LOCK, {}, {{"problem", read.problem}}));
+    plan.tools_lock = std::move(read.lock);
   }
 }
 
@@ -202,6 +210,20 @@ void Compiler::check_beginning() {
   plan.environment.assign(variables.begin(), variables.end());
 }
 
+void Compiler::check_servers() {
+  if (!plan.tools_lock) return;
+  for (ToolId id = 0; id < plan.tools.size(); ++id) {
+    const std::string& name = plan.tools[id].name;
+    std::vector<std::string> servers;
+    for (const auto& [server, known] : plan.tools_lock->servers)
+      if (known.tools.contains(name)) servers.push_back(server);
+    if (servers.size() < 2) continue;
+    findings.in(contracts[id].file);
+    findings.add(Code::TOOL_OF_SEVERAL_SERVERS, contracts[id].root()["tool"],
+                 {{"tool", name}, {"servers", join(servers, ", ")}, {"example", servers.front() + ":" + name}});
+  }
+}
+
 // Which checks can fail for a tool at all, in the order in which they are made.
 void Compiler::list_checks() {
   // From the session's lists to the tools: each list is walked once, however long it is.
@@ -286,6 +308,7 @@ Compiled compile(const PackSource& source, const CompileOptions& options) {
   compiler.read_rules_over_tools();
   compiler.check_evidence();
   compiler.check_beginning();
+  compiler.check_servers();
   compiler.list_checks();
 
   Compiled out;

@@ -28,6 +28,7 @@ struct PackSource {
   std::vector<SourceFile> contracts;  // {tool}.yaml
   std::optional<SourceFile> session;  // absent: all defaults
   std::optional<SourceFile> tools;  // tools.json: an MCP tools/list result, or OpenAI's or Anthropic's tool definitions
+  std::optional<SourceFile> tools_lock;       // tools.lock.json (contract/tools_lock.h)
   std::map<std::string, std::string> golden;  // texts of the files under golden/, by "golden/NAME"
 };
 

@@ -363,6 +363,9 @@ class RuleReader {
       out.tool = compiler_.need_tool(tool, Code::CHECKPOINT_UNKNOWN_TOOL);
       if (!out.tool) return;
     }
+    if (out.tool)
+      for (const json::Node list : {entry["when"], entry["context"]})
+        for (const json::Node one : list.elements()) compiler_.warn_of_moved(plan_.tools[*out.tool].name, one["path"]);
     if (out.allow_on_timeout)
       for (ToolId id = 0; id < plan_.tools.size(); ++id) {
         const Tool& one = plan_.tools[id];
@@ -426,10 +429,15 @@ void Compiler::read_session() {
   }
 
   plan.client_user_is_operator = flag_in(root["approvals"], "client_user_is_operator", false);
+  plan.unlisted = word_in<Unlisted>(root["mcp"], "unlisted", kUnlistedNames).value_or(Unlisted::Refuse);
+  plan.unknown_content =
+      word_in<UnknownContent>(root["mcp"], "unknown_content", kUnknownContentNames).value_or(UnknownContent::Refuse);
   plan.claims = word_in<Claims>(root, "claims", kClaimsNames).value_or(Claims::Off);
   plan.owed = word_in<Owed>(root["handoff"], "dialect", kOwedNames).value_or(Owed::Any);
   plan.owed_by_subagents = word_in<Owed>(root["handoff"], "subagents", kOwedNames).value_or(Owed::None);
   plan.schema_derived = flag_in(root, "schema_derived", true);
+  plan.wording_may_change = root["mcp"]["wording_changes"].is_text("allow");
+  plan.suspicious_text_is_withheld = root["mcp"]["suspicious_text"].is_text("withhold");
   for (const json::Node entry : root["graph_analysis"]["suppress"].elements()) {
     if (!entry.is_object()) continue;
     Suppression out{text_in(entry, "check"), text_in(entry, "tool"), text_in(entry, "phase"), text_in(entry, "name"),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "contract/compiler.h"
+#include "contract/facts.h"
 #include "contract/reading.h"
 #include "contract/shapes.h"
 #include "json/parse.h"
@@ -65,6 +66,7 @@ class ToolReader {
     read_binds();
     if (root_["checkpoint"].is_object()) read_checkpoint();
     if (root_["command_path"]) tool_.command_path = path_in(findings_, root_, "command_path");
+    warn_of_moved();
   }
 
  private:
@@ -315,6 +317,15 @@ class ToolReader {
                     {{"tool", tool_.name}, {"effect", name_of(tool_.side_effect)}});
   }
 
+  void warn_of_moved() {
+    for (const json::Node list : {root_["argument_value_invariants"], root_["assertions"]["input_invariants"],
+                                  root_["execution_constraints"]["arguments"], root_["checkpoint"]["when"],
+                                  root_["checkpoint"]["context"], root_["binds"]})
+      for (const json::Node entry : list.elements())
+        if (!entry["source"].is_text("output")) compiler_.warn_of_moved(tool_.name, entry["path"]);
+    compiler_.warn_of_moved(tool_.name, root_["command_path"]);
+  }
+
   Compiler& compiler_;
   Findings& findings_;
   Tool& tool_;
@@ -407,6 +418,13 @@ void Compiler::fix_types() {
 }
 
 void Compiler::read_tool(ToolId id) { ToolReader(*this, id).read(); }
+
+void Compiler::warn_of_moved(std::string_view tool, json::Node path) {
+  if (!path.is_string()) return;
+  const auto old = json::Path::compile(path.string());
+  if (const auto now = old ? moved_path(tool, *old) : std::nullopt)
+    findings.add(Code::FACT_PATH_MOVED, path, {{"path", path.string()}, {"now", *now}});
+}
 
 // In a tool's file and in the session's: the same.
 Checkpoint Compiler::checkpoint_at(json::Node entry) {

@@ -70,6 +70,7 @@ struct Compiler {
   void fix_types();        // of what `per` names: PER_TYPE_OPEN
   void check_evidence();   // OUTPUT_NOT_EVIDENCE
   void check_beginning();  // PRINCIPAL_REQUIRED, EXECUTION_CONSTRAINT_UNWRAPPED, variables
+  void check_servers();    // TOOL_OF_SEVERAL_SERVERS
   void list_checks();
 
   // The tool of this name; a finding with `code` when there is none.
@@ -77,6 +78,8 @@ struct Compiler {
   std::optional<PhaseId> need_phase(json::Node at);
   std::optional<SlotId> need_slot(json::Node at);
   Checkpoint checkpoint_at(json::Node entry);
+  // FACT_PATH_MOVED, when `path` is an old path into the arguments of `tool`.
+  void warn_of_moved(std::string_view tool, json::Node path);
 };
 
 }  // namespace baton::contract

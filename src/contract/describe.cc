@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/sha256.h"
+#include "contract/tools_lock.h"
 #include "json/canonical.h"
 
 namespace baton::contract {
@@ -294,6 +295,13 @@ Value described(const Plan& plan) {
     handoff.set("subagents", name_of(plan.owed_by_subagents));
     out.set("handoff", std::move(handoff));
   }
+  Value mcp = Value::object();
+  if (plan.unlisted != Unlisted::Refuse) mcp.set("unlisted", name_of(plan.unlisted));
+  if (plan.unknown_content != UnknownContent::Refuse) mcp.set("unknown_content", name_of(plan.unknown_content));
+  if (plan.wording_may_change) mcp.set("wording_changes", "allow");
+  if (plan.suspicious_text_is_withheld) mcp.set("suspicious_text", "withhold");
+  if (!mcp.members().empty()) out.set("mcp", std::move(mcp));
+  if (plan.tools_lock) out.set("tools_lock", digest_of(*plan.tools_lock));
   return out;
 }
 

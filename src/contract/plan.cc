@@ -18,6 +18,8 @@ std::string_view name_of(Constraint constraint) { return kConstraintNames[static
 std::string_view name_of(SharedMode mode) { return kSharedModeNames[static_cast<std::size_t>(mode)]; }
 std::string_view name_of(ClosePolicy policy) { return kClosePolicyNames[static_cast<std::size_t>(policy)]; }
 std::string_view name_of(Claims claims) { return kClaimsNames[static_cast<std::size_t>(claims)]; }
+std::string_view name_of(Unlisted unlisted) { return kUnlistedNames[static_cast<std::size_t>(unlisted)]; }
+std::string_view name_of(UnknownContent content) { return kUnknownContentNames[static_cast<std::size_t>(content)]; }
 std::string_view name_of(Owed owed) { return kOwedNames[static_cast<std::size_t>(owed)]; }
 std::string_view name_of(Op op) { return kOperatorNames[static_cast<std::size_t>(op)]; }
 
@@ -90,9 +92,27 @@ std::string name_in_pack(std::string_view call_name) {
   return out;
 }
 
+namespace {
+
+constexpr std::array<std::string_view, 8> kServerOperations = {
+    "server:resources.read", "server:resources.subscribe", "server:prompts.get", "server:completion",
+    "server:sampling",       "server:elicitation",         "server:roots",       "server:request"};
+
+}  // namespace
+
+std::string_view name_of(ServerOperation operation) { return kServerOperations[static_cast<std::size_t>(operation)]; }
+
+bool is_server_operation(std::string_view name) {
+  return std::ranges::find(kServerOperations, name) != kServerOperations.end();
+}
+
 std::optional<ToolId> Plan::find_tool(std::string_view name) const {
   if (const std::size_t at = name.find('/'); at != std::string_view::npos) {
+    // `a:b/c` would be the contract `a:b:c`, which is that of `b:c` of the server `a`.
+    if (name.substr(0, at).find(':') != std::string_view::npos) return std::nullopt;
     const std::string in_pack = name_in_pack(name);
+    // A tool of a server that is called `server` is not the operation whose name it would have here.
+    if (is_server_operation(in_pack)) return std::nullopt;
     return in_pack.find('/') == std::string::npos ? find_tool(in_pack) : std::nullopt;
   }
   const auto found =

@@ -48,6 +48,10 @@ enum class ClosePolicy : std::uint8_t { RequestCancel, Terminate, Abandon };
 enum class Source : std::uint8_t { Arguments, Output };
 // What is done about a handoff that claims what was not seen.
 enum class Claims : std::uint8_t { Off, Warn, Require };
+// What an MCP operation without a contract gets (Plan::unlisted).
+enum class Unlisted : std::uint8_t { Refuse, Record };
+// What is done with a content block whose type Baton does not know.
+enum class UnknownContent : std::uint8_t { Refuse, Drop };
 // What the last words of an agent must hold. `Any` is any document that can be acted on, of a session that has work; one that has none
 // owes nothing then.
 enum class Owed : std::uint8_t { AgentContract, AgentExit, Any, None };
@@ -65,6 +69,8 @@ std::string_view name_of(Constraint constraint);
 std::string_view name_of(SharedMode mode);
 std::string_view name_of(ClosePolicy policy);
 std::string_view name_of(Claims claims);
+std::string_view name_of(Unlisted unlisted);
+std::string_view name_of(UnknownContent content);
 std::string_view name_of(Owed owed);
 
 // --- phases -------------------------------------------------------------------------------------------------------------------
@@ -349,6 +355,23 @@ struct Suppression {
 // the name of its file, `server:tool`. Any other name is what it is.
 std::string name_in_pack(std::string_view call_name);
 
+// Names of MCP operations that are no tools, in the order of ServerOperation. A contract for one has this name and judges its
+// parameters; no tool of a server may have it.
+enum class ServerOperation : std::uint8_t {
+  ResourcesRead,
+  ResourcesSubscribe,
+  PromptsGet,
+  Completion,
+  Sampling,
+  Elicitation,
+  Roots,
+  Request,  // a request of the client with any other method
+};
+std::string_view name_of(ServerOperation operation);  // "server:resources.read"
+bool is_server_operation(std::string_view name);
+
+struct ToolsLock;  // contract/tools_lock.h
+
 struct Plan {
   std::string agent = {};
   std::vector<Tool> tools = {};  // by ToolId
@@ -365,11 +388,17 @@ struct Plan {
   std::vector<Aggregate> aggregates = {};
   std::vector<Envelope> envelopes = {};
   std::vector<Checkpoint> checkpoints = {};
-  bool client_user_is_operator = false;  // what the user of the agent's MCP client answers decides
-  Claims claims = Claims::Off;           // of a handoff, against the calls that were seen
-  Owed owed = Owed::Any;                 // handoff.dialect: in the last words of the agent
-  Owed owed_by_subagents = Owed::None;   // handoff.subagents: in the last words of each subagent; AgentContract or None
+  bool client_user_is_operator = false;                     // what the user of the agent's MCP client answers decides
+  Unlisted unlisted = Unlisted::Refuse;                     // mcp.unlisted
+  UnknownContent unknown_content = UnknownContent::Refuse;  // mcp.unknown_content
+  Claims claims = Claims::Off;                              // of a handoff, against the calls that were seen
+  Owed owed = Owed::Any;                                    // handoff.dialect: in the last words of the agent
+  Owed owed_by_subagents = Owed::None;  // handoff.subagents: in the last words of each subagent; AgentContract or None
   bool schema_derived = true;
+  // tools.lock.json: what the tools of MCP servers are, as an operator approved them. Null: the pack has none.
+  std::shared_ptr<const ToolsLock> tools_lock = {};
+  bool wording_may_change = false;           // mcp.wording_changes: texts of a locked definition, not its schemas
+  bool suspicious_text_is_withheld = false;  // mcp.suspicious_text
   std::vector<Suppression> suppressions = {};
   bool needs_principal = false;               // some rule or policy asks who it is
   std::vector<std::string> environment = {};  // variables that equals_env names, sorted

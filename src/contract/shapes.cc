@@ -26,8 +26,12 @@ constexpr std::array<std::string_view, 12> kOperators = {"equals",     "exists",
                                                          "one_of",     "regex",      "gte",        "lte",
                                                          "length_gte", "length_lte", "equals_env", "exact_match"};
 constexpr std::array<std::string_view, 3> kClaimsWords = {"off", "warn", "require"};
+constexpr std::array<std::string_view, 2> kUnlistedWords = {"refuse", "record"};
+constexpr std::array<std::string_view, 2> kUnknownContentWords = {"refuse", "drop"};
 constexpr std::array<std::string_view, 4> kOwedWords = {"agent-contract", "agent-exit", "any", "none"};
 constexpr std::array<std::string_view, 2> kOwedBySubagents = {"agent-contract", "none"};
+constexpr std::array<std::string_view, 2> kWordingWords = {"refuse", "allow"};
+constexpr std::array<std::string_view, 2> kSuspiciousWords = {"warn", "withhold"};
 constexpr std::array<std::string_view, 2> kSources = {"arguments", "output"};
 constexpr std::array<std::string_view, 2> kOnTimeout = {"deny", "allow"};
 constexpr std::array<std::string_view, 2> kMatch = {"any", "all"};
@@ -547,6 +551,21 @@ constexpr std::array kApprovalsFields = {
           "what the user of the agent's MCP client answers is the operator's decision (default: false)"}};
 constexpr Shape kApprovals = object(kApprovalsFields);
 
+constexpr Shape kUnlisted = enumeration(kUnlistedWords, "refuse or record");
+constexpr Shape kUnknownContent = enumeration(kUnknownContentWords, "refuse or drop");
+constexpr Shape kWordingChanges = enumeration(kWordingWords, "refuse or allow");
+constexpr Shape kSuspiciousText = enumeration(kSuspiciousWords, "warn or withhold");
+constexpr std::array kMcpFields = {
+    Field{"unlisted", kUnlisted,
+          "an MCP operation other than a tool call that has no contract: refuse (default), or record and let through"},
+    Field{"unknown_content", kUnknownContent,
+          "a content block of a type that Baton does not know: refuse the result (default), or drop the block"},
+    Field{"wording_changes", kWordingChanges,
+          "whether a tool may be called when only texts of its locked definition changed (default: refuse)"},
+    Field{"suspicious_text", kSuspiciousText,
+          "what the proxy does with a tool whose texts look like instructions to a model (default: warn)"}};
+constexpr Shape kMcp = object(kMcpFields);
+
 constexpr Shape kClaims = enumeration(kClaimsWords, "off, warn or require");
 constexpr Shape kOwed = enumeration(kOwedWords, "agent-contract, agent-exit, any or none");
 constexpr Shape kOwedOfSubagents = enumeration(kOwedBySubagents, "agent-contract or none");
@@ -587,6 +606,7 @@ constexpr std::array kSessionFields = {
     Field{"handoff", kHandoffOwed, "which handoff the agent owes when it ends"},
     Field{"claims", kClaims,
           "what of a handoff is not borne out by the calls that were seen: off (default), warn or require"},
+    Field{"mcp", kMcp, "what the MCP proxy refuses, records and withholds"},
     Field{"schema_derived", kBoolean, "take bounds from the tools' JSON Schemas (default: true)"},
     Field{"graph_analysis", kGraph, "about the checks of the whole pack"}};
 
@@ -650,7 +670,8 @@ const Shape kGoldenFileShape = object(kGoldenFileFields);
 const Words kSideEffectNames = kSideEffects, kEvidenceNames = kEvidence, kCommitNames = kCommit, kGateNames = kGate,
             kMetricNames = kMetrics, kRoleNames = kRoles, kConstraintNames = kConstraints, kTypeNames = kTypes,
             kSharedModeNames = kSharedModes, kClosePolicyNames = kClosePolicies, kOperatorNames = kOperators,
-            kClaimsNames = kClaimsWords, kOwedNames = kOwedWords;
+            kClaimsNames = kClaimsWords, kOwedNames = kOwedWords, kUnlistedNames = kUnlistedWords,
+            kUnknownContentNames = kUnknownContentWords;
 
 bool is_tool_name(std::string_view text) {
   return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) {

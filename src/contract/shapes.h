@@ -16,7 +16,8 @@ extern const Shape kGoldenFileShape;  // golden/NAME: a case that input_ref name
 
 // The words of the enumerations, in the order of the enums of contract/plan.h.
 extern const std::span<const std::string_view> kSideEffectNames, kEvidenceNames, kCommitNames, kGateNames, kMetricNames,
-    kRoleNames, kConstraintNames, kTypeNames, kSharedModeNames, kClosePolicyNames, kClaimsNames, kOwedNames;
+    kRoleNames, kConstraintNames, kTypeNames, kSharedModeNames, kClosePolicyNames, kClaimsNames, kOwedNames,
+    kUnlistedNames, kUnknownContentNames;
 
 // Operators of an invariant, in the order of contract/plan.h's Op; `ref` and `tolerance` are none.
 extern const std::span<const std::string_view> kOperatorNames;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "contract/tools_lock.h"
 
 namespace baton::contract {
 namespace {
@@ -544,10 +545,19 @@ std::string words_of_claims(Claims claims) {
   return {};
 }
 
+std::string_view words_of_unlisted() {
+  return "MCP operations other than tool calls (resources, prompts, completion, sampling, elicitation, roots and other "
+         "requests) go ahead and are recorded where they have no contract.";
+}
+
+std::string_view words_of_unknown_content() {
+  return "Content blocks of a type that Baton does not know are dropped from an MCP result.";
+}
+
 std::vector<Paragraph> words_of_session(const Plan& plan) {
   std::vector<Paragraph> out = {phases_paragraph(plan), limits_paragraph(plan), policy_paragraph(plan)};
   Paragraph totals{"Totals and envelopes", {}}, approvals{"Approvals", {}}, handoff{"The handoff", {}},
-      resources{"Resources", {}};
+      resources{"Resources", {}}, servers{"MCP servers", {}};
   for (const Aggregate& one : plan.aggregates) totals.sentences.push_back(words_of(one, plan));
   for (const Envelope& one : plan.envelopes) totals.sentences.push_back(words_of(one, plan));
   for (const Checkpoint& one : plan.checkpoints)
@@ -564,7 +574,19 @@ std::vector<Paragraph> words_of_session(const Plan& plan) {
   if (plan.owed_by_subagents != Owed::None)
     handoff.sentences.emplace_back("Each of its subagents ends with an `agent-contract` block.");
   if (plan.claims != Claims::Off) handoff.sentences.push_back(words_of_claims(plan.claims));
-  for (Paragraph* paragraph : {&totals, &approvals, &handoff, &resources})
+  if (plan.tools_lock) {
+    std::size_t tools = 0;
+    for (const auto& [name, server] : plan.tools_lock->servers) tools += server.tools.size();
+    servers.sentences.push_back("tools.lock.json approves " + counted(static_cast<std::int64_t>(tools), "definition") +
+                                " of " + counted(static_cast<std::int64_t>(plan.tools_lock->servers.size()), "server") +
+                                "; the proxy withholds a tool whose definition differs" +
+                                (plan.wording_may_change ? " in more than its texts." : "."));
+  }
+  if (plan.suspicious_text_is_withheld)
+    servers.sentences.emplace_back("The proxy withholds a tool whose texts look like instructions to a model.");
+  if (plan.unlisted == Unlisted::Record) servers.sentences.emplace_back(words_of_unlisted());
+  if (plan.unknown_content == UnknownContent::Drop) servers.sentences.emplace_back(words_of_unknown_content());
+  for (Paragraph* paragraph : {&totals, &approvals, &handoff, &resources, &servers})
     if (!paragraph->sentences.empty()) out.push_back(std::move(*paragraph));
   if (Paragraph models = models_paragraph(plan); !models.sentences.empty()) out.push_back(std::move(models));
   return out;

@@ -35,6 +35,8 @@ std::string words_of(const Envelope& envelope, const Plan& plan);
 std::string words_of(const Checkpoint& checkpoint, const Plan& plan);
 std::string words_of_owed(Owed owed);
 std::string words_of_claims(Claims claims);
+std::string_view words_of_unlisted();         // of `mcp: {unlisted: record}`
+std::string_view words_of_unknown_content();  // of `mcp: {unknown_content: drop}`
 // When it fires: "for every call", "when `$.amount` is at least 100".
 std::string when_in_words(const Checkpoint& checkpoint, const Plan& plan);
 std::string words_of(const Stage& stage, const Plan& plan);  // `$.shares` of the arguments of `submit`

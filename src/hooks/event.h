@@ -63,7 +63,8 @@ struct Event {
   std::string tool;     // the canonical name (hooks/names.h): `Bash`, `Read`, `server/tool`
   std::string tool_as_named;
   bool is_mcp = false;
-  json::Value arguments;  // as contracts see them: shell commands structured, paths absolute (hooks/read.h)
+  json::Value arguments;  // as contracts see them: with facts (hooks/facts.h), paths absolute (hooks/read.h)
+  std::string reserved;   // a member of the input that has the name of a fact; not empty: the call must be refused
   json::Value input;      // as it came: what is compared before and after
 
   // After a call.

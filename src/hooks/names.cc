@@ -88,6 +88,38 @@ constexpr Row kTools[] = {
     {Client::Cursor, "LS", searches("path target_directory")},
 };
 
+// Tools that clients have beside these, whose input Baton does not read.
+struct Others {
+  Client client;
+  std::string_view names;  // with blanks between
+};
+constexpr Others kOthers[] = {
+    {Client::Claude,
+     "Agent AskUserQuestion BashOutput Config EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillBash KillShell "
+     "LSP "
+     "ListMcpResourcesTool NotebookRead PowerShell ReadMcpResourceTool SendMessage Skill SlashCommand Task TaskCreate "
+     "TaskGet "
+     "TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebFetch WebSearch"},
+    {Client::Codex,
+     "js_repl list_mcp_resource_templates list_mcp_resources read_mcp_resource request_user_input spawn_agent "
+     "update_plan "
+     "web_search write_stdin"},
+    {Client::Gemini,
+     "activate_skill ask_user codebase_investigator delegate_to_agent enter_plan_mode exit_plan_mode google_web_search "
+     "save_memory web_fetch write_todos"},
+    {Client::Copilot,
+     "ask_user list_bash read_bash report_intent skill stop_bash store_memory task update_todo web_fetch web_search "
+     "write_bash"},
+    {Client::OpenCode, "batch codesearch lsp question skill task todoread todowrite webfetch websearch"},
+    {Client::Cursor, "AskQuestion EditNotebook ReadLints SemanticSearch SwitchMode Task TodoWrite WebFetch WebSearch"},
+};
+
+bool is_among(std::string_view names, std::string_view name) {
+  for (const std::string_view one : split(names, ' '))
+    if (one == name) return true;
+  return false;
+}
+
 const Row* row_of(Client client, std::string_view name) {
   for (const Row& row : kTools)
     if (row.client == client && row.name == name) return &row;
@@ -100,6 +132,11 @@ constexpr std::string_view kShell = "Bash";
 
 // What a contract can name; of a server's own names, a slash too.
 bool is_tool_character(char c) { return is_alphanumeric(c) || c == '_' || c == '.' || c == ':' || c == '-'; }
+// A contract with a colon is for a server's tool, so that no tool of a client's own has one.
+bool is_own(std::string_view name) {
+  return !name.empty() && name.size() <= limits::kHookNameBytesMax && name.find(':') == std::string_view::npos &&
+         std::all_of(name.begin(), name.end(), is_tool_character);
+}
 bool is_tool(std::string_view name) {
   return !name.empty() && name.size() <= limits::kHookNameBytesMax &&
          std::all_of(name.begin(), name.end(), is_tool_character);
@@ -124,7 +161,7 @@ tl::expected<ToolName, std::string> of_server(std::string_view server, std::stri
 }
 
 tl::expected<ToolName, std::string> of_client(Client client, std::string_view name) {
-  if (!is_tool(name)) return no("the tool is called " + shown(name) + ", which is no name");
+  if (!is_own(name)) return no("the tool is called " + shown(name) + ", which is no name");
   const Row* row = row_of(client, name);
   if (row && row->shape.shape == Shape::Shell) return ToolName{std::string(kShell), {}, false};
   if (name == kShell) return no("a tool that is not the client's shell is called " + shown(name));
@@ -238,6 +275,15 @@ tl::expected<ToolName, std::string> canonical_name(Client client, std::string_vi
     case Client::Cursor: return of_cursor(as_named, beside);
   }
   return no("unknown client");
+}
+
+bool is_reserved(std::string_view name, std::optional<Client> client) {
+  if (name.empty()) return false;
+  const auto counts = [&](Client of) { return of == client || is_upper(name.front()); };
+  return std::any_of(std::begin(kTools), std::end(kTools),
+                     [&](const Row& row) { return counts(row.client) && row.name == name; }) ||
+         std::any_of(std::begin(kOthers), std::end(kOthers),
+                     [&](const Others& one) { return counts(one.client) && is_among(one.names, name); });
 }
 
 ToolShape shape_of(Client client, std::string_view as_named) {

@@ -45,6 +45,10 @@ struct Beside {
 // Or why not, in words.
 tl::expected<ToolName, std::string> canonical_name(Client client, std::string_view as_named, const Beside& beside = {});
 
+// May no MCP server's tool run under the contract of this bare name, because a coding agent has a tool of its own that is called so? Of the
+// client, where it is known: every name it has. Of any other: the names that no server is expected to use (`Bash`, `Read`, `WebFetch`).
+bool is_reserved(std::string_view name, std::optional<Client> client);
+
 // What the input of a client's own tool looks like, as far as Baton reads it.
 enum class Shape : std::uint8_t { Plain, Shell, Files, Patch };
 struct ToolShape {

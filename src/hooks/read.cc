@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/read.h"
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "hooks/facts.h"
 #include "hooks/names.h"
 #include "hooks/paths.h"
 #include "json/parse.h"
@@ -65,13 +67,6 @@ Done take_id(std::string& out, Node event, std::string_view name) {
   for (std::size_t at = 0; at < out.size();)
     if (is_control(next_character(out, at))) return no(shown(name) + " of the event has control characters");
   return {};
-}
-
-// What is said of a command line is said by whoever reads it, also when it has nothing to say: the model writes the input.
-bool is_said_of_commands(std::string_view member) {
-  for (const std::string_view name : {"opaque", "opaque_because", "programs", "commands", "paths", "writes", "cwd"})
-    if (member == name) return true;
-  return false;
 }
 
 class Reader {
@@ -220,8 +215,13 @@ class Reader {
 
   Done arguments() {
     event_.arguments = event_.input;
+    if (event_.arguments.find(kFacts) != nullptr) {
+      event_.arguments.erase(kFacts);
+      event_.reserved = kFacts;
+    }
     if (event_.is_mcp) return {};
     const ToolShape shape = shape_of(event_.client, event_.tool_as_named);
+    find_reserved(shape);
     switch (shape.shape) {
       case Shape::Plain: return {};
       case Shape::Shell: return command(shape);
@@ -229,6 +229,21 @@ class Reader {
       case Shape::Patch: return patch(shape);
     }
     return {};
+  }
+
+  // The model writes the input. A member with the name of a fact is one of the tool's own only where the table says so.
+  void find_reserved(const ToolShape& shape) {
+    if (shape.shape == Shape::Plain || !event_.reserved.empty()) return;
+    const FactsOf of = shape.shape == Shape::Shell ? FactsOf::Command : FactsOf::Files;
+    const std::vector<std::string_view> own = split(shape.members, ' ');
+    for (const auto& [name, value] : event_.input.members()) {
+      const bool is_own = std::find(own.begin(), own.end(), name) != own.end() || name == shape.cwd_member;
+      const bool is_taken = is_fact_name(of, name) || (of == FactsOf::Command && name == "command");
+      if (is_taken && !is_own) {
+        event_.reserved = name;
+        return;
+      }
+    }
   }
 
   Done command(const ToolShape& shape) {
@@ -262,10 +277,8 @@ class Reader {
       seen.set("command", line);
       seen.set("opaque", true);
     }
-    if (!seen.find("cwd")) seen.set("cwd", cwd);
-    for (const auto& [name, value] : event_.input.members())
-      if (!seen.find(name) && !is_said_of_commands(name)) seen.set(name, value);
-    event_.arguments = std::move(seen);
+    seen.set("cwd", cwd);
+    event_.arguments.set(kFacts, std::move(seen));
     return {};
   }
 
@@ -291,9 +304,17 @@ class Reader {
       if (!shape.may_lack_paths) return no("the path of " + shown(event_.tool_as_named) + " is missing");
       paths.push(event_.cwd);
     }
-    event_.arguments.set("writes", shape.writes ? paths : Value::array());
-    event_.arguments.set("paths", std::move(paths));
+    set_facts(std::move(paths), shape.writes);
     return {};
+  }
+
+  void set_facts(Value paths, bool writes, std::optional<bool> opaque = std::nullopt) {
+    Value facts = Value::object();
+    if (opaque) facts.set("opaque", *opaque);
+    facts.set("writes", writes ? paths : Value::array());
+    facts.set("paths", std::move(paths));
+    facts.set("cwd", event_.cwd);
+    event_.arguments.set(kFacts, std::move(facts));
   }
 
   Done patch(const ToolShape& shape) {
@@ -309,10 +330,8 @@ class Reader {
         if (trim(line).starts_with(trim(header)))
           paths.push(absolute_path(trim(trim(line).substr(trim(header).size())), event_.cwd));
     }
-    if (paths.elements().empty()) event_.arguments.set("opaque", true);
-    else event_.arguments.erase("opaque");
-    event_.arguments.set("writes", paths);
-    event_.arguments.set("paths", std::move(paths));
+    const bool opaque = paths.elements().empty();
+    set_facts(std::move(paths), true, opaque);
     return {};
   }
 

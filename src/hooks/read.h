@@ -7,11 +7,12 @@
 //
 // What a contract sees of a call (Event::arguments):
 //   MCP tools      the input, as it is
-//   shells         what `command` gives for the command (below), and of the input what that does not have: a member of the input
-//                  never replaces one of these. `cwd`: where it would run
-//   file tools     the input with its paths absolute and normalised, `paths` (all of them) and `writes` (those written to)
-//   patches        the input, `paths` and `writes` from its headers; `opaque` when it has none that could be read
+//   shells         the input, and the facts that `command` gives for the command (below), with `cwd`: where it would run
+//   file tools     the input with its paths absolute and normalised, and the facts `paths` (all of them), `writes` (those written to), `cwd`
+//   patches        the input, and the facts `paths` and `writes` from its headers, `opaque` (true: no header could be read), `cwd`
 //   others         the input, as it is
+// Facts are in the member `dev.baton` of the arguments (hooks/facts.h). Event::reserved names a member of the input that is called so, or, of
+// a tool with facts, has the name of one.
 // Event::input is the input as it came, always.
 #pragma once
 

@@ -78,6 +78,12 @@ void preflight(const AskedPtr& asked) {
   });
 }
 
+void show_session_mcp(const AskedPtr& asked) {
+  read_one_and_answer(
+      asked, [](Asked& a) { return a.workings().around.cases.mcp_of_session(a.id); },
+      [](const Asked& a) { return report(Code::REQUEST_NOT_FOUND, {}, {{"what", "session"}, {"name", a.id}}); });
+}
+
 void start_call(const AskedPtr& asked) {
   const std::int64_t wait =
       std::min(asked->query.integer("wait_seconds").value_or(0), cases(asked).config().limits.wait_seconds);

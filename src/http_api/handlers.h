@@ -39,6 +39,7 @@ void open_session(const AskedPtr& asked);
 void list_sessions(const AskedPtr& asked);
 void govern_call(const AskedPtr& asked);
 void preflight(const AskedPtr& asked);
+void show_session_mcp(const AskedPtr& asked);
 void start_call(const AskedPtr& asked);
 void settle_call(const AskedPtr& asked);
 void add_label(const AskedPtr& asked);

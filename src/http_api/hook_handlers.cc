@@ -79,13 +79,25 @@ std::string owed_words(const runtime::OwedWords& owed) {
   }
 }
 
-bool is_in_list(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    if (list.substr(0, comma) == name) return true;
-    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+// A server of the client that a proxy stands in front of: `NAME`; `NAME=SERVER`, where the proxy calls it otherwise; `NAME=SERVER+SERVER`,
+// where the proxy has several servers behind it.
+struct Proxied {
+  std::string name;
+  std::vector<std::string> behind;
+};
+
+std::vector<Proxied> proxied_in(std::string_view list) {
+  std::vector<Proxied> out;
+  for (const std::string_view one : split(list, ',')) {
+    const std::size_t at = one.rfind('=');
+    Proxied proxied{std::string(one.substr(0, at)), {}};
+    if (proxied.name.empty()) continue;
+    if (at != std::string_view::npos)
+      for (const std::string_view server : split(one.substr(at + 1), '+'))
+        if (!server.empty()) proxied.behind.emplace_back(server);
+    out.push_back(std::move(proxied));
   }
-  return false;
+  return out;
 }
 
 class Hook : public std::enable_shared_from_this<Hook> {
@@ -121,25 +133,22 @@ class Hook : public std::enable_shared_from_this<Hook> {
       body.remove_suffix(bytes);
     }
     std::vector<std::string> servers;
-    const std::string proxied = asked_->query.text("proxied");
-    for (const std::string_view server : split(proxied, ','))
-      if (!server.empty()) servers.emplace_back(server);
+    for (const Proxied& one : proxied_in(asked_->query.text("proxied"))) servers.push_back(one.name);
     auto read = hooks::read(*client_, asked_->query.text("event"), body,
                             {.command = command, .servers = servers, .tools = tools, .last_message = last_message});
     if (!read) problem_ = read.error();
     else event_ = std::move(*read);
+    if (read) find_out_about_proxy();
     return read.has_value();
   }
 
   void go_on() {
     switch (event_.kind) {
       case Kind::BeforeTool:
-        find_out_about_proxy();
         if (is_the_proxys()) return reply({});
         return in_session([](Hook& hook) { hook.name_tool(&Hook::propose); });
       case Kind::AfterTool:
       case Kind::ToolFailed:
-        find_out_about_proxy();
         if (is_the_proxys()) return reply({});
         return in_session([](Hook& hook) { hook.name_tool(&Hook::settle_own); });
       case Kind::SessionStart: return in_session([](Hook& hook) { hook.greet(); });
@@ -195,8 +204,20 @@ class Hook : public std::enable_shared_from_this<Hook> {
 
   // The same call comes by there, and is begun there: here it is proposed, and counted, and afterwards confirmed.
   void find_out_about_proxy() {
-    is_proxied_ =
-        event_.is_mcp && is_in_list(asked_->query.text("proxied"), event_.tool.substr(0, event_.tool.find('/')));
+    is_proxied_ = is_only_server_ = false;
+    if (!event_.is_mcp) return;
+    const std::size_t slash = event_.tool.find('/');
+    const std::string server = event_.tool.substr(0, slash), tool = event_.tool.substr(slash + 1);
+    const std::vector<Proxied> all = proxied_in(asked_->query.text("proxied"));
+    const auto found = std::ranges::find(all, server, &Proxied::name);
+    if (found == all.end()) return;
+    is_proxied_ = true;
+    is_only_server_ = all.size() == 1 && found->behind.size() <= 1;
+    // Under the name that the proxy has for it.
+    if (found->behind.size() == 1) event_.tool = found->behind.front() + "/" + tool;
+    for (const std::string& behind : found->behind)
+      if (found->behind.size() > 1 && tool.starts_with(behind + "__"))
+        event_.tool = behind + "/" + tool.substr(behind.size() + 2);
   }
   // It has a session of its own and decides alone; or it is a tool that the proxy itself offers.
   bool is_the_proxys() const {
@@ -280,14 +301,18 @@ class Hook : public std::enable_shared_from_this<Hook> {
                          }));
   }
 
-  // A contract may be for a server's tool alone, or for a tool of that name.
+  // A contract names the server of a tool, or is for a tool that only one server can have.
   void name_tool(void (Hook::*then)()) {
     if (!event_.is_mcp) return (this->*then)();
-    // A contract for one of the client's own tools is none for a server's tool that has its name.
-    const std::string bare = event_.tool.substr(event_.tool.find('/') + 1);
-    if (bare == "Bash" || hooks::shape_of(event_.client, bare).shape != hooks::Shape::Plain) return (this->*then)();
     read_then(asked_, [self = shared_from_this(), then](const AskedPtr&) {
-      self->event_.tool = self->cases().tool_in_pack(self->session_, self->event_.tool);
+      const std::string& called = self->event_.tool;
+      const std::size_t slash = called.find('/');
+      const std::string server = called.substr(0, slash), tool = called.substr(slash + 1);
+      auto named = self->cases().tool_in_pack(
+          self->session_, server, tool,
+          {.is_only_server = self->is_only_server_, .is_reserved = hooks::is_reserved(tool, self->event_.client)});
+      self->event_.tool = std::move(named.name);
+      self->why_not_bare_ = std::move(named.why);
       (*self.*then)();
     });
   }
@@ -310,7 +335,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
       body.set("subagent", std::move(by));
     }
     cases().govern_call(asked_->mutation(), session_, json::write(body),
-                        answered([](Hook& self, Answer answer) { self.decided(answer.body); }));
+                        answered([](Hook& self, Answer answer) { self.decided(answer.body); }),
+                        runtime::UseCases::Facts{event_.reserved, event_.cwd});
   }
 
   void decided(const Value& body) {
@@ -346,11 +372,12 @@ class Hook : public std::enable_shared_from_this<Hook> {
       instead = text_in(way, "text");
     std::string rule = text_in(failure, "code");
     if (rule.empty()) rule = text_in(call, "reason");
+    if (rule == info(Code::no_contract).name && !why_not_bare_.empty()) instead = why_not_bare_;
     // The client goes on with a session that was closed by another door than this one: it is opened again.
     if (rule == info(Code::session_closed).name && !key_.empty() && !reopened_) {
       reopened_ = true;
       memory().forget_session(key_);
-      return open([](Hook& hook) { hook.name_tool(&Hook::propose); });
+      return open([](Hook& hook) { hook.propose(); });  // it has its name already
     }
     deny(rule.empty() ? "engine_error" : rule, text_in(failure, "message"), instead);
   }
@@ -556,6 +583,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
   Event event_;
   std::string session_, key_;
   runtime::OwedWords owed_;
+  std::string why_not_bare_;     // the contract of the bare name is not this tool's
+  bool is_only_server_ = false;  // of the servers that are configured, as far as is known
   bool is_proxied_ = false, looked_ = false, is_changed_ = false, reopened_ = false;
 };
 

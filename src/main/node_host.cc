@@ -25,6 +25,7 @@
 #include "cli/render.h"
 #include "cli/stores.h"
 #include "main/adoption_watch.h"
+#include "main/file_links.h"
 #include "net/process.h"
 #include "protection/protection.h"
 #include "secrets/detector.h"
@@ -162,6 +163,7 @@ protection::Paths protected_paths(cli::World& world, const cli::ServeOptions& op
     add(out.fixed, self.parent_path() / "baton-hook");
   }
   out.home = world.environment("HOME").value_or("");
+  out.links = std::make_shared<FileLinks>();
   return out;
 }
 

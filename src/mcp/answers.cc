@@ -31,19 +31,23 @@ std::string text_of(const Denial& denial) {
   return out;
 }
 
-std::string denied_result(Era era, const Denial& denial) {
-  std::string out;
-  begin(out, era);
-  append_text_content(out, text_of(denial));
-  out += R"(,"isError":true,"_meta":{)";
+std::string denied_data(const Denial& denial) {
+  std::string out = "{";
   json::append_canonical_string(out, kMetaDecision);
   json::Value decision = json::Value::object();
   decision.set("decision", "deny");
   decision.set("rule", denial.rule);
   if (denial.details.is_object())
     for (const auto& [name, value] : denial.details.members()) decision.set(name, value);
-  out += ':' + json::write(decision) + "}}";
+  out += ':' + json::write(decision) + "}";
   return out;
+}
+
+std::string denied_result(Era era, const Denial& denial) {
+  std::string out;
+  begin(out, era);
+  append_text_content(out, text_of(denial));
+  return out + R"(,"isError":true,"_meta":)" + denied_data(denial) + "}";
 }
 
 std::string text_result(Era era, std::string_view text, bool is_error) {

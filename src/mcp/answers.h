@@ -29,6 +29,9 @@ std::string text_of(const Denial& denial);
 
 // The result object of a refusal.
 std::string denied_result(Era era, const Denial& denial);
+// The refusal of anything but a tools/call: the code and the data of an error.
+inline constexpr int kDenied = 4030;
+std::string denied_data(const Denial& denial);
 // The result object of one of Baton's own tools: text, and whether it is an error.
 std::string text_result(Era era, std::string_view text, bool is_error);
 

@@ -7,6 +7,7 @@
 #include "diagnostics/diagnostic.h"
 #include "json/canonical.h"
 #include "mcp/core.h"
+#include "mcp/methods.h"
 #include "mcp/output.h"
 #include "session/settle.h"
 
@@ -56,6 +57,31 @@ std::string elicitation_params(const Call& call, bool user_decides) {
 
 }  // namespace
 
+Denial unjudged(std::string_view name, const Outcome& outcome, std::size_t bytes_max) {
+  if (outcome.bytes != 0)
+    return denial_of(
+        report(Code::output_too_large, {},
+               {{"tool", name}, {"bytes", std::to_string(outcome.bytes)}, {"limit", std::to_string(bytes_max)}}));
+  return denial_of(report(Code::output_unjudged, {}, {{"tool", name}, {"problem", outcome.unjudged}}));
+}
+
+namespace {
+
+// Can the client be sent away while a person is asked, and come back?
+bool comes_back(const Call& call) {
+  return call.era == Era::Modern && call.can_elicit &&
+         (call.is_tool() || call.method == "prompts/get" || call.method == "resources/read");
+}
+
+// Only these may be answered so. With content it is a result like any other, whatever else it says.
+bool is_input_required(const Call& call, json::Node result) {
+  for (const std::string_view member : {"content", "structuredContent", "contents", "messages"})
+    if (result[member]) return false;
+  return call.is_tool() || call.method == "prompts/get" || call.method == "resources/read";
+}
+
+}  // namespace
+
 // --- taken in -----------------------------------------------------------------------------------------------------------------------
 
 void Conversation::Core::client_call(Ticket ticket, Message& message) {
@@ -65,7 +91,9 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
   if (given && !given.is_object()) return answer_error(ticket, kInvalidParams, "`arguments` is not an object");
   if (is_own_tool(name.string())) return own_call(ticket, name.string(), message);
   const auto owner = catalogue.owner(name.string());
-  if (!owner) return answer(ticket, unknown_tool(request.id, name.string()), kInvalidParams);
+  // Under such a name the contract of an operation would judge it.
+  if (!owner || is_named_as_operation(owner->server, owner->tool))
+    return answer(ticket, unknown_tool(request.id, name.string()), kInvalidParams);
   Call call;
   call.number = next_number++;
   call.open = ticket;
@@ -73,10 +101,7 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
   call.tool = owner->tool;
   call.client_name = name.string();
   call.node_name = name_for_node(owner->server, owner->tool);
-  call.era = request.era;
-  call.revision = request.revision;
-  call.can_elicit = request.era == Era::Modern ? message.meta()[kMetaClientCapabilities]["elicitation"].is_object()
-                                               : client_can_elicit && agreed != nullptr && agreed->elicitation;
+  explain_name(owner->server, owner->tool);
   call.arguments = "{}";
   if (given) {
     auto canonical = json::canonical(given, json::Numbers::Exact);
@@ -84,43 +109,75 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
     call.arguments = std::move(*canonical);
   }
   if (given_headers) call.given_headers = std::exchange(given_headers, std::nullopt);
+  // Everything but the arguments is sent as it was said.
+  std::string sent_params = R"({"name":)" + quoted(call.tool) + R"(,"arguments":)" + call.arguments;
+  for (const json::Member member : params.members()) {
+    const std::string_view which = member.name();
+    if (which == "name" || which == "arguments" || which == "_meta" || which == "requestState" ||
+        which == "inputResponses")
+      continue;
+    sent_params += ',' + quoted(which) + ':';
+    sent_params += text_of(member.value);
+  }
+  begin_call(std::move(call), message, std::move(sent_params));
+}
+
+namespace {
+
+void add_member(std::string& object, std::string_view name, std::string_view value) {
+  if (object.back() != '{') object += ',';
+  object += quoted(name) + ':';
+  object += value;
+}
+
+}  // namespace
+
+// `params`: what is sent of them, without `_meta`, what Baton put into the conversation itself, and the closing brace.
+void Conversation::Core::begin_call(Call call, Message& message, std::string params) {
+  const Ticket ticket = call.open;
+  OpenRequest& request = open_requests.at(ticket);
+  const json::Node given = message.params();
+  call.era = request.era;
+  call.revision = request.revision;
+  if (request.era == Era::Modern) {
+    const json::Node capabilities = message.meta()[kMetaClientCapabilities];
+    call.can_elicit = capabilities["elicitation"].is_object();
+    call.can_sample = capabilities["sampling"].is_object();
+    call.can_list_roots = capabilities["roots"].is_object();
+  } else {
+    call.can_elicit = client_can_elicit && agreed != nullptr && agreed->elicitation;
+  }
   request.kind = Kind::Call;
   request.call = call.number;
   request.server = call.server;
   const CallNumber number = call.number;
   if (!request.token.empty()) {
-    request.sent_token = by_sent_token[call.server].contains(request.token) ? own_id() : request.token;
+    request.sent_token = unused_token(call.server, request.token);
     by_sent_token[call.server][request.sent_token] = ticket;
+    call.token = request.token;
+    call.sent_token = request.sent_token;
   }
-  // Everything but the arguments is sent as it was said; what Baton put into the conversation itself is taken out again below.
-  std::string& sent_params = call.params;
-  sent_params = R"({"name":)" + quoted(call.tool) + R"(,"arguments":)" + call.arguments;
-  for (const json::Member member : params.members()) {
-    const std::string_view which = member.name();
-    if (which == "name" || which == "arguments" || which == "requestState" || which == "inputResponses") continue;
-    sent_params += ',' + quoted(which) + ':';
-    if (which == "_meta" && request.sent_token != request.token) {
+  if (const json::Node meta = given["_meta"]) {
+    std::string text(text_of(meta));
+    if (request.sent_token != request.token) {
       Splice renamed = replacing(message.progress_token_node(), request.sent_token);
-      renamed.at -= member.value.offset();
-      sent_params += splice(text_of(member.value), {std::move(renamed)});
-    } else {
-      sent_params += text_of(member.value);
+      renamed.at -= meta.offset();
+      text = splice(text, {std::move(renamed)});
     }
+    add_member(params, "_meta", text);
   }
+  call.params = std::move(params);
   Call& kept = calls.emplace(number, std::move(call)).first->second;
-  // Answers without a state belong to no call that is known here: it is a call like any other, and the server makes of them what it
-  // likes.
-  if (const json::Node responses = params["inputResponses"]; responses && !params["requestState"])
-    kept.params += R"(,"inputResponses":)" + std::string(text_of(responses));
-  if (params["requestState"]) {
-    if (!says_so_in_headers(kept)) return;
+  if (given["requestState"]) {
+    if (kept.is_tool() && !says_so_in_headers(kept)) return;
     if (come_back(kept, message, sha256_hex(kept.arguments))) return;
     answer_error(kept.open, kInvalidParams, "`requestState` is not one that was given for this call");
     return end_call(number);
   }
+  // Answers without a state answer nothing that was asked and judged here: they are left out.
   kept.params += '}';
   const ServerState& server = servers[kept.server];
-  if (server.seen == server.generation || !server.has_tools) return propose(kept);
+  if (!kept.is_tool() || server.seen == server.generation || !server.has_tools) return propose(kept);
   ask_pins(kept.server);  // goes on in pinned(), if it has not already
 }
 
@@ -160,6 +217,23 @@ Denial Conversation::Core::definition_changed(std::size_t server, std::string_vi
   return out;
 }
 
+// Why a tool's definition speaks against calling it; in shadow a lock and suspicious texts are only noted.
+std::optional<Denial> Conversation::Core::against_definition(std::size_t server, std::string_view tool) const {
+  const auto against = catalogue.against(server, tool);
+  if (!against) return std::nullopt;
+  using Why = Catalogue::Against::Why;
+  if (against->why == Why::Changed) return definition_changed(server, tool, against->what);
+  if (!governed.enforces) return std::nullopt;
+  const std::string name = catalogue.client_name(server, tool);
+  Denial out = against->why == Why::NotApproved
+                   ? denial_of(report(Code::tool_not_approved, {}, {{"tool", name}, {"what", against->what}}))
+                   : denial_of(report(Code::tool_text_suspicious, {}, {{"tool", name}, {"what", against->what}}));
+  json::Value changed = json::Value::array();
+  for (const std::string& member : against->members) changed.push(member);
+  if (!against->members.empty()) out.details.set("changed", std::move(changed));
+  return out;
+}
+
 // The definitions of a server are known, or could not be read.
 void Conversation::Core::pinned(std::size_t server, bool failed) {
   std::vector<CallNumber> waiting;
@@ -170,19 +244,20 @@ void Conversation::Core::pinned(std::size_t server, bool failed) {
     if (found == calls.end()) continue;
     Call& call = found->second;
     if (!failed) propose(call);
-    else if (servers[server].is_gone) {
-      answer_error(call.open, kInternalError, "the server `" + catalogue.server_name(server) + "` is not there");
+    else if (cannot_reach(server)) {
+      answer_error(call.open, kInternalError, unreachable_text(server));
       end_call(number);
     } else deny(call, definition_changed(server, call.tool, "its definition could not be read"));
   }
 }
 
 void Conversation::Core::propose(Call& call) {
-  if (const auto changed = catalogue.changed(call.server, call.tool); !changed.empty())
-    return deny(call, definition_changed(call.server, call.tool, join(changed, ", ")));
-  if (catalogue.is_full() && !catalogue.is_pinned(call.server, call.tool))
-    return deny(call, definition_changed(call.server, call.tool, "there are too many tools to keep track of"));
-  if (!says_so_in_headers(call)) return;
+  if (call.is_tool()) {
+    if (const auto against = against_definition(call.server, call.tool)) return deny(call, *against);
+    if (catalogue.is_full() && !catalogue.is_pinned(call.server, call.tool))
+      return deny(call, definition_changed(call.server, call.tool, "there are too many tools to keep track of"));
+    if (!says_so_in_headers(call)) return;
+  }
   call.state = State::Proposed;
   call.call_id = options.id_prefix + "-call-" + std::to_string(call.number);
   out->push_back(Propose{call.number, proposal_body(call.call_id, call.node_name, call.arguments)});
@@ -205,6 +280,7 @@ bool Conversation::Core::says_so_in_headers(Call& call) {
 // --- the node's word ----------------------------------------------------------------------------------------------------------------
 
 void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
+  if (const auto ask = asks.find(number); ask != asks.end()) return ask_verdict(ask->second, std::move(verdict));
   const auto found = calls.find(number);
   if (found == calls.end() || found->second.state != State::Proposed) return;
   Call& call = found->second;
@@ -228,14 +304,24 @@ void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
         not_sent("cancelled");
         return end_call(number);
       }
-      if (const auto changed = catalogue.changed(call.server, call.tool); !changed.empty()) {
-        not_sent("tool_definition_changed");
-        return deny(call, definition_changed(call.server, call.tool, join(changed, ", ")));
+      if (const auto against = call.is_tool() ? against_definition(call.server, call.tool) : std::nullopt) {
+        not_sent(against->rule);
+        return deny(call, *against);
       }
       if (cannot_reach(call.server)) {
         not_sent("network");
-        answer_error(call.open, kInternalError, "the server `" + catalogue.server_name(call.server) + "` is not there");
+        answer_error(call.open, kInternalError, unreachable_text(call.server));
         return end_call(number);
+      }
+      if (!call.request.empty()) {  // a subscription lasts longer than any call: it counts as done
+        Outcome outcome;
+        outcome.kind = Outcome::Kind::Ok;
+        outcome.output.json = "{}";
+        settle(call, outcome, false);
+        Message request(std::move(call.request), options.client_bytes_max);
+        const Ticket open = call.open;
+        end_call(number);
+        return listen(open, request);
       }
       call.began = now;
       if (call.verdict.total_ms > 0) call.total = arm(number, call.verdict.total_ms);
@@ -255,7 +341,8 @@ void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
       }
       return wait_for_person(call);
     case Verdict::Kind::Refused:
-      if (is_wanted && !catalogue.was_shown(call.client_name) && (has_listed || hides(call.verdict.denial.rule))) {
+      if (is_wanted && call.is_tool() && !catalogue.was_shown(call.client_name) &&
+          (has_listed || hides(call.verdict.denial.rule))) {
         ++counts.denied;
         const std::string& id = open_requests.at(call.open).id;
         answer(call.open, unknown_tool(id, call.client_name), kInvalidParams);
@@ -271,7 +358,15 @@ void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
 void Conversation::Core::deny(Call& call, const Denial& denial) {
   ++counts.denied;
   const CallNumber number = call.number;
-  if (open_requests.contains(call.open)) answer_result(call.open, denied_result(call.era, denial));
+  if (open_requests.contains(call.open)) {
+    if (call.is_tool()) {
+      answer_result(call.open, denied_result(call.era, denial));
+    } else {
+      const bool is_unknown = operation_of_client(call.method) == contract::ServerOperation::Request &&
+                              denial.rule == info(Code::no_contract).name;
+      answer_error(call.open, is_unknown ? kMethodNotFound : kDenied, text_of(denial), denied_data(denial));
+    }
+  }
   end_call(number);
 }
 
@@ -284,17 +379,20 @@ void Conversation::Core::end_call(CallNumber number) {
   if (!call.elicitation.empty()) elicitations.erase(call.elicitation);
   if (call.sent != 0) forget_sent(call.sent);
   if (call.state == State::Suspended) std::erase(suspended, number);
-  calls.erase(found);
+  if (auto& tokens = task_tokens[call.server]; !call.sent_token.empty())
+    if (const auto by = tokens.find(call.sent_token); by != tokens.end() && by->second == number) tokens.erase(by);
+  give_up_asks(number);
+  calls.erase(number);
 }
 
 // --- asking a person ----------------------------------------------------------------------------------------------------------------
 
 void Conversation::Core::wait_for_person(Call& call) {
   call.state = State::Waiting;
-  if (call.era == Era::Modern && call.can_elicit) return ask_round(call);
+  if (comes_back(call)) return ask_round(call);
   const OpenRequest& request = open_requests.at(call.open);
   out->push_back(AwaitApproval{call.number, call.verdict.approval_id});
-  if (call.can_elicit) {
+  if (call.can_elicit && call.era == Era::Legacy) {
     call.elicitation = own_id();
     elicitations.emplace(call.elicitation, call.number);
     out->push_back(ToClient{
@@ -363,11 +461,17 @@ bool Conversation::Core::come_back(Call& call, Message& message, std::string_vie
   });
   if (found == calls.end() || state->expires_ms < now) return false;
   Call& before = found->second;
-  if (state->has_upstream) call.params += R"(,"requestState":)" + quoted(state->upstream);
-  if (const json::Node responses = params["inputResponses"])
-    call.params += R"(,"inputResponses":)" + std::string(text_of(responses));
+  if (state->has_upstream) add_member(call.params, "requestState", quoted(state->upstream));
+  // The server gets answers to what it asked, and nothing else.
+  std::string responses;
+  for (const auto& [other, ask] : asks)
+    if (const json::Node response = params["inputResponses"][ask.key]; ask.owner == before.number && response)
+      responses += (responses.empty() ? "" : ",") + quoted(ask.key) + ":" + std::string(text_of(response));
+  if (!responses.empty()) add_member(call.params, "inputResponses", "{" + responses + "}");
   before.params = std::move(call.params) + "}";
   before.open = call.open;
+  before.token = call.token;
+  before.sent_token = call.sent_token;
   before.headers = std::move(call.headers);
   before.revision = call.revision;
   open_requests.at(call.open).call = before.number;
@@ -375,15 +479,17 @@ bool Conversation::Core::come_back(Call& call, Message& message, std::string_vie
   std::erase(suspended, before.number);
   if (cannot_reach(before.server)) {
     settle(before, {}, false);
-    answer_error(before.open, kInternalError, "the server `" + catalogue.server_name(before.server) + "` is not there");
+    answer_error(before.open, kInternalError, unreachable_text(before.server));
     end_call(before.number);
     return true;
   }
-  forward(before);
+  before.state = State::Answering;
+  if (take_input(before, params["inputResponses"])) input_settled(before.number);
   return true;
 }
 
 void Conversation::Core::decision(CallNumber number, Decision decision) {
+  if (const auto ask = asks.find(number); ask != asks.end()) return ask_decided(ask->second, decision);
   const auto found = calls.find(number);
   if (found == calls.end() || found->second.state != State::Waiting) return;
   Call& call = found->second;
@@ -409,7 +515,7 @@ void Conversation::Core::decision(CallNumber number, Decision decision) {
       return deny(call,
                   denial_of(report(Code::node_unreachable, {}, {{"problem", "the approval could not be looked at"}})));
     case Decision::Kind::Open:
-      if (call.era == Era::Modern && call.can_elicit) return ask_round(call);
+      if (comes_back(call)) return ask_round(call);
       out->push_back(AwaitApproval{number, call.verdict.approval_id});
       call.step = arm(number, options.progress_every);
   }
@@ -439,8 +545,9 @@ void Conversation::Core::forward(Call& call, bool is_retry) {
   const OpenRequest& request = open_requests.at(call.open);
   // A server must not see an id twice: what is tried again has one of its own.
   const std::string id = is_retry ? own_id() : unused_id(call.server, request.id);
-  std::string bytes = R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"tools/call","params":)" + call.params + "}";
-  call.sent = send({Sent::Whose::Call, call.server, id, call.number}, std::move(bytes), request.stream, "tools/call",
+  std::string bytes =
+      R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":)" + quoted(call.method) + R"(,"params":)" + call.params + "}";
+  call.sent = send({Sent::Whose::Call, call.server, id, call.number}, std::move(bytes), request.stream, call.method,
                    call.tool, call.revision, 0, call.headers);
 }
 
@@ -450,15 +557,23 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
   const auto request = open_requests.find(call.open);
   const bool is_wanted = request != open_requests.end();
   if (message.kind() == Message::Kind::Result) {
-    if (is_task(call, message)) return begin_task(call, message);
-    // With content it is a result like any other, whatever else it says.
+    if (call.is_tool() && is_task(call, message)) return begin_task(call, message);
     if (call.era == Era::Modern && message.result()["resultType"].is_text("input_required") && is_wanted &&
-        !message.result()["content"] && !message.result()["structuredContent"])
-      return suspend(call, message);
+        is_input_required(call, message.result())) {
+      if (!asks_for_input(call, message)) suspend(call, message);
+      return;
+    }
   }
-  Outcome outcome = message.kind() == Message::Kind::Error
-                        ? outcome_of_error(message.error())
-                        : outcome_of_result(message.result(), options.output_bytes_max);
+  const std::size_t most = options.output_bytes_max;
+  if (is_wanted && error_code_of(message) == kUrlElicitationRequired) {
+    Outcome refused;
+    refused.unjudged = "it asks the user to open a link; a server asks for that by `elicitation/create`";
+    is_refused(call, refused);
+    return;
+  }
+  Outcome outcome = message.kind() == Message::Kind::Error ? outcome_of_error(message.error(), most)
+                    : call.is_tool()                       ? outcome_of_result(message.result(), most)
+                                                           : outcome_of_other(call.method, message.result(), most);
   if (!is_wanted) {  // late: it is only recorded
     settle(call, outcome, false);
     return end_call(call.number);
@@ -468,16 +583,17 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
                          ? message.take_bytes()
                          : splice(message.bytes(), {replacing(message.id(), request->second.id)});
   if (outcome.kind == Outcome::Kind::Error) return call_failed(call, std::move(outcome), {}, std::move(held), code);
-  if (outcome.kind == Outcome::Kind::Unknown) {  // too large for anybody to judge
-    settle(call, outcome, false);
-    return deny(call, denial_of(report(
-                          Code::output_unjudged, {},
-                          {{"tool", call.client_name},
-                           {"problem", "it is larger than " + std::to_string(options.output_bytes_max) + " bytes"}})));
-  }
+  if (is_refused(call, outcome)) return;
   call.held = std::move(held);
   call.held_code = code;
   settle(call, outcome, true);
+}
+
+bool Conversation::Core::is_refused(Call& call, const Outcome& outcome) {
+  if (outcome.unjudged.empty()) return false;
+  settle(call, outcome, false);
+  deny(call, unjudged(call.client_name, outcome, options.output_bytes_max));
+  return true;
 }
 
 // An attempt that gave an error: is it tried again?
@@ -526,16 +642,24 @@ void Conversation::Core::settle(Call& call, const Outcome& outcome, bool awaited
     disarm(call.total);
     disarm(call.step);
   }
-  out->push_back(Settle{call.number, settle_body(call.call_id, outcome), awaited});
+  std::string body = settle_body(call.call_id, outcome);
+  if (awaited) call.settled_bytes = body.size();
+  out->push_back(Settle{call.number, std::move(body), awaited});
   if (!awaited) look_soon();
 }
 
 void Conversation::Core::settled(CallNumber number, Settled settled) {
+  if (const auto ask = asks.find(number); ask != asks.end()) return ask_settled(ask->second, settled);
   const auto found = calls.find(number);
   if (found == calls.end() || found->second.state != State::Settling) return;
   Call& call = found->second;
   look_soon();
   if (!settled.recorded) settle(call, {}, false);  // nobody knows, and that at least is to be recorded
+  if (!settled.recorded && settled.bytes_max != 0)
+    settled.denial = denial_of(report(Code::output_too_large, {},
+                                      {{"tool", call.client_name},
+                                       {"bytes", std::to_string(call.settled_bytes)},
+                                       {"limit", std::to_string(settled.bytes_max)}}));
   if (!call.after_settling.empty()) return task_settled(call, settled);
   if (governed.enforces && (!settled.recorded || settled.output_blocked)) return deny(call, settled.denial);
   answer(call.open, std::move(call.held), call.held_code);
@@ -561,7 +685,7 @@ void Conversation::Core::call_rang(Call& call, Timer timer) {
   call.step = 0;
   switch (call.state) {
     case State::Waiting: {
-      if (call.era == Era::Modern && call.can_elicit) {
+      if (comes_back(call)) {
         out->push_back(LeaveApproval{call.number});
         return ask_round(call);
       }
@@ -609,6 +733,11 @@ void Conversation::Core::call_cancelled(Call& call, std::string_view reason, boo
     case State::Sleeping:
     case State::Rechecked:
       settle(call, call.last, false);
+      end_call(number);
+      break;
+    case State::Asking:
+    case State::Answering:
+      settle(call, {}, false);
       end_call(number);
       break;
     case State::Pinning: end_call(number); break;

@@ -6,13 +6,14 @@
 #include "base/text.h"
 #include "json/canonical.h"
 #include "mcp/header_value.h"
+#include "mcp/wording.h"
 
 namespace baton::mcp {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPartNames = {"annotations", "description", "inputSchema", "outputSchema"};
+constexpr auto& kPartNames = contract::kDefinitionParts;
+constexpr std::size_t kNotesMax = 64;  // of one tool in one session
 constexpr std::string_view kClientSeparator = "__";
-constexpr std::string_view kNodeSeparator = "/";
 
 // Of a part that is absent: of nothing, which no JSON is.
 Sha256 digest_of(json::Node part) {
@@ -73,9 +74,8 @@ std::string Catalogue::client_name(std::size_t server, std::string_view tool) co
   return servers_[server] + std::string(kClientSeparator) + std::string(tool);
 }
 
-std::string Catalogue::node_name(std::size_t server, std::string_view tool) const {
-  if (servers_.size() == 1) return std::string(tool);
-  return servers_[server] + std::string(kNodeSeparator) + std::string(tool);
+std::string Catalogue::full_name(std::size_t server, std::string_view tool) const {
+  return servers_[server] + "/" + std::string(tool);
 }
 
 // A server's name may itself hold the separator: the longest name that fits is meant.
@@ -92,22 +92,99 @@ std::optional<Catalogue::Owner> Catalogue::owner(std::string_view client_name) c
   return out;
 }
 
-void Catalogue::see(std::size_t server, json::Node definition) {
+// A deviation counts until the session ends: a list may have a tool twice, and a server may go back to what it said before.
+void Catalogue::hold_to_lock(Pin& pin, std::size_t server, json::Node definition,
+                             std::vector<std::string>& notes) const {
+  const std::string_view name = definition["name"].string();
+  const auto change = change_of_tool(*held_.lock, servers_[server], name, contract::definition_of(definition));
+  if (!change) return;
+  const bool is_new = change->kind == contract::ToolChange::Kind::New;
+  const bool passes = change->is_wording && held_.wording_may_change;
+  const auto note = [&](std::string line) {
+    if (pin.noted.size() < kNotesMax && pin.noted.insert(line).second) notes.push_back(std::move(line));
+  };
+  note("tools.lock.json: " + headline_of(*change) +
+       (passes ? "; the pack lets texts change" : "; it is withheld until `baton mcp approve-changes`"));
+  if (!is_new)
+    for (const std::string& line : lines_of(*change)) note("  " + line);
+  if (passes || pin.against) return;
+  const std::string parts = parts_of(*change);
+  Against against{Against::Why::NotApproved, is_new ? "it is new" : "its " + parts + " changed", {}};
+  if (!is_new)
+    for (const std::string_view part : split(parts, ',')) against.members.emplace_back(trim(part));
+  pin.against = std::move(against);
+}
+
+void Catalogue::look_at_texts(Pin& pin, std::size_t server, json::Node definition,
+                              std::vector<std::string>& notes) const {
+  const std::vector<Suspicion> found = suspicions_in(definition);
+  if (found.empty()) return;
+  const std::string tool = printable(full_name(server, definition["name"].string()), 200);
+  for (const Suspicion& one : found) {
+    std::string line = "the texts of " + tool + " are suspicious: " + text_of(one);
+    if (held_.suspicious_is_withheld) line += "; it is withheld";
+    if (pin.noted.size() < kNotesMax && pin.noted.insert(line).second) notes.push_back(std::move(line));
+  }
+  if (held_.suspicious_is_withheld && !pin.against)
+    pin.against = Against{Against::Why::Suspicious, std::string(about(found.front().kind)), {}};
+}
+
+bool Catalogue::may_have_instructions(std::size_t server, std::string_view text, std::vector<std::string>& notes) {
+  const auto note = [&](std::string line) {
+    if (noted_.size() < kNotesMax * servers_.size() && noted_.insert(line).second) notes.push_back(std::move(line));
+  };
+  const std::string whose = "the instructions of " + servers_[server];
+  if (held_.lock) {
+    const auto change = change_of_instructions(*held_.lock, servers_[server], std::string(text));
+    if (!change) return true;
+    const bool passes = change->is_wording && held_.wording_may_change;
+    note("tools.lock.json: " + headline_of(*change) +
+         (passes ? "; the pack lets texts change" : "; they are withheld until `baton mcp approve-changes`"));
+    for (const std::string& line : lines_of(*change)) note("  " + line);
+    return passes;
+  }
+  const std::vector<Suspicion> found = suspicions_in_text(text, "instructions");
+  for (const Suspicion& one : found)
+    note(whose + " are suspicious: " + text_of(one) + (held_.suspicious_is_withheld ? "; they are withheld" : ""));
+  return found.empty() || !held_.suspicious_is_withheld;
+}
+
+std::vector<std::string> Catalogue::see(std::size_t server, json::Node definition) {
   const json::Node name = definition["name"];
-  if (!name.is_string()) return;
+  std::vector<std::string> notes;
+  if (!name.is_string()) return notes;
   std::array<Sha256, kParts> digests;
   for (std::size_t i = 0; i < kParts; ++i) digests[i] = digest_of(definition[kPartNames[i]]);
   Key key{server, std::string(name.string())};
   const auto found = pins_.find(key);
   if (found == pins_.end()) {
-    if (is_full()) return;
+    if (is_full()) return notes;
     Pin pin{digests, 0, {}};
     find_headers(definition["inputSchema"], {}, pin.headers);
+    if (held_.lock) hold_to_lock(pin, server, definition, notes);
+    else look_at_texts(pin, server, definition, notes);
     pins_.emplace(std::move(key), std::move(pin));
-    return;
+    return notes;
   }
+  if (held_.lock) hold_to_lock(found->second, server, definition, notes);
   for (std::size_t i = 0; i < kParts; ++i)
     if (digests[i] != found->second.first[i]) found->second.changed |= static_cast<std::uint8_t>(1u << i);
+  return notes;
+}
+
+std::optional<Catalogue::Against> Catalogue::against(std::size_t server, std::string_view tool) const {
+  const auto found = pins_.find(Key{server, std::string(tool)});
+  if (found == pins_.end()) {
+    if (!held_.lock) return std::nullopt;
+    // Of what a server does not list there is nothing to compare.
+    return Against{Against::Why::NotApproved, "its server does not list it", {}};
+  }
+  if (found->second.against) return found->second.against;
+  if (held_.lock) return std::nullopt;
+  std::vector<std::string> members = changed(server, tool);
+  if (members.empty()) return std::nullopt;
+  std::string what = join(members, ", ");
+  return Against{Against::Why::Changed, std::move(what), std::move(members)};
 }
 
 std::vector<std::string> Catalogue::changed(std::size_t server, std::string_view tool) const {

@@ -2,17 +2,23 @@
 // The tools of the servers behind a conversation: what each is called on either side, how it was defined when it was first seen,
 // and which of them the client has been shown.
 //
-// Names. Towards the client and towards the node a tool has its own name when there is one server. With several it is
-// `server__tool` for the client (clients allow few characters) and `server/tool` for the node. Prompts are named as tools are.
+// Names. Towards the client a tool has its own name when there is one server, and is `server__tool` when there are several: clients allow
+// few characters. Prompts are named as tools are. What the node calls a tool depends on the contracts (contract/tools_lock.h).
 //
-// Pins. The first definition of a tool that is seen holds for the session: description, inputSchema, outputSchema, annotations,
-// each by the digest of its canonical form. A later one that differs blocks the tool's calls, for good: whoever wrote the contract
-// wrote it about the first. A new session pins anew.
+// Names do not depend on which tools the servers have now, nor on which servers run: another server's new tool changes no name.
+//
+// Pins. The first definition of a tool that is seen is the one for the session: title, description, inputSchema, outputSchema,
+// annotations, each by the digest of its canonical form. A later one that differs blocks the tool's calls until the session ends, because
+// the contract was written about the first. A new session pins anew.
+//
+// The lock. Where the pack has a tools.lock.json, definitions are held to that one instead: what differs from it, at any time in the
+// session, is blocked. So is a tool whose texts are suspicious (mcp/wording.h), where the pack says so and there is no lock.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +26,7 @@
 #include <vector>
 
 #include "base/sha256.h"
+#include "contract/tools_lock.h"
 #include "json/document.h"
 #include "mcp/header_value.h"
 
@@ -37,7 +44,7 @@ class Catalogue {
   const std::string& server_name(std::size_t server) const { return servers_[server]; }
 
   std::string client_name(std::size_t server, std::string_view tool) const;
-  std::string node_name(std::size_t server, std::string_view tool) const;
+  std::string full_name(std::size_t server, std::string_view tool) const;  // server/tool
   struct Owner {
     std::size_t server = 0;
     std::string tool;  // as its server calls it
@@ -45,8 +52,28 @@ class Catalogue {
   // Of a name as the client says it; nothing when no server has that prefix.
   std::optional<Owner> owner(std::string_view client_name) const;
 
-  // A definition was seen. Definitions that are no objects with a name are ignored.
-  void see(std::size_t server, json::Node definition);
+  // What definitions are held to beside the first one. Before any is seen.
+  struct Held {
+    std::shared_ptr<const contract::ToolsLock> lock = {};  // null: there is none
+    bool wording_may_change = false;                       // of what is in the lock
+    bool suspicious_is_withheld = false;                   // of what is in no lock
+  };
+  void hold_to(Held held) { held_ = std::move(held); }
+  const contract::ToolsLock* lock() const { return held_.lock.get(); }
+
+  // A definition was seen. Definitions that are no objects with a name are ignored. Returns lines for the log: what differs from the
+  // lock, and suspicious texts, each once in a session.
+  std::vector<std::string> see(std::size_t server, json::Node definition);
+  // A server's instructions were seen: may the client have them? Lines for the log are added to `notes`.
+  bool may_have_instructions(std::size_t server, std::string_view text, std::vector<std::string>& notes);
+
+  // Why a tool may not be called or listed, whatever its contract says; nothing: nothing is against it.
+  struct Against {
+    enum class Why { Changed, NotApproved, Suspicious } why = Why::Changed;
+    std::string what;                  // for the model: no word of the server's
+    std::vector<std::string> members;  // that changed
+  };
+  std::optional<Against> against(std::size_t server, std::string_view tool) const;
   // Members in which the definition of a tool now differs from the first one, sorted; empty: none.
   std::vector<std::string> changed(std::size_t server, std::string_view tool) const;
   bool is_pinned(std::size_t server, std::string_view tool) const;
@@ -69,15 +96,21 @@ class Catalogue {
   bool was_shown(std::string_view client_name) const { return shown_.find(client_name) != shown_.end(); }
 
  private:
-  static constexpr std::size_t kParts = 4;
+  static constexpr std::size_t kParts = contract::kDefinitionParts.size();
   struct Pin {
     std::array<Sha256, kParts> first;
     std::uint8_t changed = 0;  // a bit for each part
     std::vector<ArgumentHeader> headers;
+    std::optional<Against> against = {};  // because of the lock, or of its texts
+    std::set<std::string> noted = {};     // lines that were given for the log
   };
+  void hold_to_lock(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
+  void look_at_texts(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
   using Key = std::pair<std::size_t, std::string>;
 
   std::vector<std::string> servers_;
+  Held held_;
+  std::set<std::string> noted_;  // about instructions
   std::map<Key, Pin> pins_;
   std::set<std::string, std::less<>> shown_;
 };

@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mcp/conversation.h"
 
+#include "base/text.h"
 #include "diagnostics/diagnostic.h"
 #include "mcp/core.h"
 #include "mcp/lines.h"
+#include "mcp/methods.h"
+#include "mcp/output.h"
 
 namespace baton::mcp {
 
 using Kind = OpenRequest::Kind;
+
+namespace {
+
+constexpr std::uint64_t kDroppedNotes = 20;  // how many of them the log has
+
+}  // namespace
 
 Conversation::Core::Core(Options given)
     : options(std::move(given)),
       catalogue(options.servers),
       servers(options.servers.size()),
       by_sent_id(options.servers.size()),
-      by_sent_token(options.servers.size()) {
+      by_sent_token(options.servers.size()),
+      task_tokens(options.servers.size()) {
   if (!options.session) return;
   standing = Standing::Open;
-  governed = *options.session;
+  hold_to(*options.session);
 }
 
 // --- numbers and ids ----------------------------------------------------------------------------------------------------------------
@@ -52,7 +62,25 @@ void Conversation::Core::rang(Timer timer) {
     look();
     return;
   }
-  if (const auto call = calls.find(number); call != calls.end()) call_rang(call->second, timer);
+  if (const auto call = calls.find(number); call != calls.end()) return call_rang(call->second, timer);
+  if (const auto ask = asks.find(number); ask != asks.end()) ask_rang(ask->second);
+}
+
+std::string Conversation::Core::unused_token(std::size_t server, const std::string& wanted) {
+  return by_sent_token[server].contains(wanted) || task_tokens[server].contains(wanted) ? own_id() : wanted;
+}
+
+std::string Conversation::Core::unreachable_text(std::size_t server) const {
+  const ServerState& state = servers[server];
+  const std::string name = "the server `" + catalogue.server_name(server) + "`";
+  if (state.is_gone && !state.returns) return name + " ended too often and is not started again";
+  return name + " ended and is being restarted: try again in a moment";
+}
+
+void Conversation::Core::note_dropped(std::string_view who, std::string_view method, std::string_view why) {
+  if (++counts.dropped > kDroppedNotes) return;
+  out->push_back(Note{"a message of the " + std::string(who) + " was not let through: `" + printable(method, 100) +
+                      "`, " + std::string(why)});
 }
 
 Era Conversation::Core::era_of(const Message& message) const {
@@ -76,7 +104,7 @@ Ticket Conversation::Core::open(OpenRequest request) {
     return 0;
   }
   const Ticket ticket = next_number++;
-  by_client_id[request.id] = ticket;
+  by_client_id.try_emplace(request.id, ticket);
   ++open_on_stream[request.stream];
   if (request.batch != 0) ++batches[request.batch].left;
   open_requests.emplace(ticket, std::move(request));
@@ -261,6 +289,14 @@ void Conversation::Core::client_request(Stream stream, Message& message, std::ui
     }
     note_modern(message);
   }
+  // Over HTTP in the modern era two clients of one conversation may have chosen the same id, each on a stream of its own.
+  if (const auto same = by_client_id.find(request.id); same != by_client_id.end()) {
+    const OpenRequest& other = open_requests.at(same->second);
+    if (request.era == Era::Legacy || other.stream == stream) {
+      const Ticket refused = open(std::move(request));
+      return answer_error(refused, kInvalidRequest, "a request with this id is open");
+    }
+  }
   const Ticket ticket = open(std::move(request));
   if (ticket == 0) return;
   const std::string_view method = message.method();
@@ -272,23 +308,21 @@ void Conversation::Core::client_request(Stream stream, Message& message, std::ui
   if (servers.size() > 1) {
     if (route_named(ticket, message)) return;
   } else if (method == "subscriptions/listen") {
-    OpenRequest& open = open_requests.at(ticket);
-    open.kind = Kind::Listen;
-    open.wants_tools_changed = message.params()["notifications"]["toolsListChanged"].is_true();
+    return client_listens(ticket, message);
   }
-  pass_to_server(ticket, 0, message);
+  if (needs_no_verdict(method)) return pass_to_server(ticket, 0, message);
+  client_operation(ticket, 0, message);
 }
 
 void Conversation::Core::pass_to_server(Ticket ticket, std::size_t server, Message& message,
                                         std::vector<Splice> splices) {
   OpenRequest& request = open_requests.at(ticket);
   request.server = server;
-  if (cannot_reach(server))
-    return answer_error(ticket, kInternalError, "the server `" + catalogue.server_name(server) + "` is not there");
+  if (cannot_reach(server)) return answer_error(ticket, kInternalError, unreachable_text(server));
   Sent what{Sent::Whose::Client, server, unused_id(server, request.id), ticket};
   if (what.id != request.id) splices.push_back(replacing(message.id(), what.id));
   if (!request.token.empty()) {
-    request.sent_token = by_sent_token[server].contains(request.token) ? own_id() : request.token;
+    request.sent_token = unused_token(server, request.token);
     by_sent_token[server][request.sent_token] = ticket;
     if (request.sent_token != request.token)
       splices.push_back(replacing(message.progress_token_node(), request.sent_token));
@@ -312,9 +346,11 @@ void Conversation::Core::pass_to_all(Stream stream, Message& message) {
 
 void Conversation::Core::client_notification(Stream stream, Message& message) {
   const std::string_view method = message.method();
+  if (!is_client_notification(method, agreed != nullptr ? agreed : modern))
+    return note_dropped("client", method, "it has no id, and is not a notification that is known");
   if (method == "notifications/cancelled") return client_cancels(message);
   if (method == "notifications/progress") {
-    const auto found = asked_tokens.find(std::string(message.progress_token()));
+    const auto found = asked_tokens.find(message.progress_token());
     const auto by = found == asked_tokens.end() ? asked.end() : asked.find(found->second);
     if (by == asked.end()) {
       ++counts.unexpected;
@@ -333,7 +369,7 @@ void Conversation::Core::client_notification(Stream stream, Message& message) {
 
 void Conversation::Core::client_cancels(Message& message) {
   const json::Node id = message.params()["requestId"];
-  const auto found = id ? by_client_id.find(std::string(text_of(id))) : by_client_id.end();
+  const auto found = by_client_id.find(id_key(id));
   if (found == by_client_id.end()) {
     // Of a task, or over already.
     ++counts.unexpected;
@@ -371,6 +407,10 @@ void Conversation::Core::client_answer(Stream stream, Message& message) {
   const AskedOfClient whose = std::move(found->second);
   asked.erase(found);
   if (!whose.sent_token.empty()) asked_tokens.erase(whose.sent_token);
+  if (whose.ask != 0) {
+    if (const auto ask = asks.find(whose.ask); ask != asks.end()) ask_answered(ask->second, message);
+    return;
+  }
   if (cannot_reach(whose.server)) return;
   std::string bytes =
       whose.id == id ? message.take_bytes() : splice(message.bytes(), {replacing(message.id(), whose.id)});
@@ -382,8 +422,13 @@ void Conversation::Core::client_answer(Stream stream, Message& message) {
 void Conversation::Core::from_server(std::size_t server, std::string bytes, Ticket ticket) {
   if (bytes.size() > options.server_bytes_max) return oversized_from_server(server, bytes, {}, ticket);
   Message message(std::move(bytes), options.server_bytes_max);
+  // Only Baton says what it decided; and what nobody can judge is dropped first, where the pack says so.
+  if (auto cleaned = without_own_meta(message)) return from_server(server, std::move(*cleaned), ticket);
+  if (governed.drops_unknown_content)
+    if (auto known = without_unknown_content(message)) return from_server(server, std::move(*known), ticket);
   switch (message.kind()) {
     case Message::Kind::Broken:
+      unreadable_from_server(server, message, ticket);
       if (++counts.garbage <= 10)
         out->push_back(
             Note{"the server `" + catalogue.server_name(server) + "` sent what is no message: " + message.fault()});
@@ -394,7 +439,7 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
         if (!element.starts_with('[')) from_server(server, element, ticket);
       return;
     }
-    case Message::Kind::Request: return server_request(server, message, ticket);
+    case Message::Kind::Request: return server_asks(server, message, ticket);
     case Message::Kind::Notification: return server_notification(server, message, ticket);
     default: return server_answer(server, message);
   }
@@ -413,18 +458,51 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   const auto found = sent.find(ticket);
   if (found == sent.end()) return;
   const Sent what = found->second;
-  const std::string problem = "its answer is larger than " + std::to_string(options.server_bytes_max) + " bytes";
   if (what.whose == Sent::Whose::Own) {
     forget_sent(ticket);
     return own_answered(what.number, server, nullptr);
   }
-  if (what.whose == Sent::Whose::Client) return answer_error(ticket, kInternalError, problem);
+  if (what.whose == Sent::Whose::Client)
+    return answer_error(ticket, kInternalError,
+                        "the answer of the server `" + catalogue.server_name(server) + "` is larger than " +
+                            std::to_string(options.server_bytes_max) + " bytes (`--server-megabytes`)");
   const auto call = calls.find(what.number);
   forget_sent(ticket);
   if (call == calls.end()) return;
-  const Diagnostic why = report(Code::output_unjudged, {}, {{"tool", call->second.client_name}, {"problem", problem}});
   settle(call->second, {}, false);
+  const std::string most = std::to_string(options.server_bytes_max);
+  const Diagnostic why = report(Code::output_too_large, {},
+                                {{"tool", call->second.client_name}, {"bytes", "more than " + most}, {"limit", most}});
   deny(call->second, {std::string(info(why.code).name), why.message, why.help});
+}
+
+// What cannot be read and names an open request was its answer: there will be no other.
+void Conversation::Core::unreadable_from_server(std::size_t server, const Message& message, Ticket ticket) {
+  if (message.root()["method"]) return;  // a request of its own: its id is none of ours
+  std::string id = message.id_text();
+  if (id.empty()) {
+    const std::string& bytes = message.bytes();
+    if (bytes.substr(0, Lines::kKept).find(R"("method")") != std::string::npos) return;
+    const std::size_t tail = bytes.size() > Lines::kKept ? bytes.size() - Lines::kKept : 0;
+    const std::string text = id_in_ends(bytes.substr(0, Lines::kKept), std::string_view(bytes).substr(tail));
+    if (const auto document = json::parse(text)) id = id_key(document->root());
+  }
+  if (const auto found = by_sent_id[server].find(id); found != by_sent_id[server].end()) ticket = found->second;
+  const auto found = sent.find(ticket);
+  if (found == sent.end() || found->second.server != server) return;
+  const Sent what = found->second;
+  const std::string problem = "its answer cannot be read: " + message.fault();
+  if (what.whose == Sent::Whose::Client)
+    return answer_error(ticket, kInternalError, "the server `" + catalogue.server_name(server) + "`: " + problem);
+  forget_sent(ticket);
+  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr);
+  const auto call = calls.find(what.number);
+  if (call == calls.end()) return;
+  call->second.sent = 0;
+  Outcome outcome;
+  outcome.unjudged = problem;
+  settle(call->second, {}, false);
+  deny(call->second, unjudged(call->second.client_name, outcome, options.output_bytes_max));
 }
 
 void Conversation::Core::server_answer(std::size_t server, Message& message) {
@@ -494,34 +572,18 @@ Stream Conversation::Core::stream_for(std::size_t server, Ticket ticket) const {
   return kAside;
 }
 
-void Conversation::Core::server_request(std::size_t server, Message& message, Ticket ticket) {
-  const std::string id(message.id_text());
-  const auto refuse = [&](std::string_view why) {
-    out->push_back(ToServer{server, error_message(id, kInternalError, why), 0, kAside, {}, {}, {}, agreed});
-  };
-  if (client_is_gone) return refuse("the client is gone");
-  if (asked.size() >= options.open_requests_max) return refuse("too many requests are open");
-  std::vector<Splice> splices;
-  std::string shown = id;
-  if (asked.contains(shown) || elicitations.contains(shown)) {
-    shown = own_id();
-    splices.push_back(replacing(message.id(), shown));
-  }
-  AskedOfClient whose{server, id, std::string(message.progress_token()), std::string(message.progress_token())};
-  if (!whose.token.empty()) {
-    if (asked_tokens.contains(whose.sent_token)) {
-      whose.sent_token = own_id();
-      splices.push_back(replacing(message.progress_token_node(), whose.sent_token));
-    }
-    asked_tokens[whose.sent_token] = shown;
-  }
-  asked.emplace(std::move(shown), std::move(whose));
-  std::string bytes = splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices));
-  out->push_back(ToClient{stream_for(server, ticket), std::move(bytes), false, 0});
+// A server may only speak of the progress of a request that it has.
+bool Conversation::Core::was_sent(const OpenRequest& request, Ticket ticket) const {
+  if (request.kind != Kind::Call) return sent.contains(ticket);
+  const auto call = calls.find(request.call);
+  return call != calls.end() && call->second.state == Call::State::Forwarded;
 }
 
 void Conversation::Core::server_notification(std::size_t server, Message& message, Ticket ticket) {
   const std::string_view method = message.method();
+  if (!is_server_notification(method, agreed != nullptr ? agreed : modern))
+    return note_dropped("server `" + catalogue.server_name(server) + "`", method,
+                        "it has no id, and is not a notification that is known");
   if (method == "notifications/tools/list_changed") ++servers[server].generation;
   if (client_is_gone) return;
   const auto pass = [&](Stream stream, std::vector<Splice> splices = {}) {
@@ -529,24 +591,40 @@ void Conversation::Core::server_notification(std::size_t server, Message& messag
     out->push_back(ToClient{stream, std::move(bytes), false, 0});
   };
   if (method == "notifications/progress") {
-    const auto found = by_sent_token[server].find(std::string(message.progress_token()));
-    if (found == by_sent_token[server].end()) return pass(ticket == 0 ? kAside : stream_for(server, ticket));
+    const auto found = by_sent_token[server].find(message.progress_token());
+    if (found == by_sent_token[server].end()) {
+      const auto task = task_tokens[server].find(message.progress_token());
+      const auto call = task == task_tokens[server].end() ? calls.end() : calls.find(task->second);
+      if (call == calls.end() || call->second.state != Call::State::Tasked) {
+        ++counts.unexpected;
+        return;
+      }
+      if (call->second.token == call->second.sent_token) return pass(kAside);
+      return pass(kAside, {replacing(message.progress_token_node(), call->second.token)});
+    }
     const OpenRequest& request = open_requests.at(found->second);
+    if (!was_sent(request, found->second)) {
+      ++counts.unexpected;
+      return;
+    }
     if (request.token == request.sent_token) return pass(request.stream);
     return pass(request.stream, {replacing(message.progress_token_node(), request.token)});
   }
   if (method == "notifications/cancelled") {
     const json::Node id = message.params()["requestId"];
-    if (!id) return pass(kAside);
-    const std::string text(text_of(id));
+    const std::string text = id_key(id);
     for (auto one = asked.begin(); one != asked.end(); ++one) {
       if (one->second.server != server || one->second.id != text) continue;
       const std::string shown = one->first;
       if (!one->second.sent_token.empty()) asked_tokens.erase(one->second.sent_token);
+      const CallNumber number = one->second.ask;
       asked.erase(one);
+      if (const auto ask = asks.find(number); ask != asks.end()) give_up(ask->second);
       if (shown == text) return pass(stream_for(server, ticket));
       return pass(stream_for(server, ticket), {replacing(id, shown)});
     }
+    for (auto& [number, ask] : asks)
+      if (ask.server == server && ask.owner == 0 && ask.id == text && !ask.is_cancelled) return give_up(ask);
     ++counts.unexpected;
     return;
   }
@@ -554,10 +632,10 @@ void Conversation::Core::server_notification(std::size_t server, Message& messag
   if (method == "notifications/subscriptions/acknowledged") return acknowledged(server, message, ticket);
   // A notice of a subscription goes where that was asked for.
   if (const json::Node subscription = message.meta()[kMetaSubscriptionId]) {
-    const auto by = by_sent_id[server].find(std::string(text_of(subscription)));
+    const auto by = by_sent_id[server].find(id_key(subscription));
     const auto found = by == by_sent_id[server].end() ? open_requests.end() : open_requests.find(by->second);
     if (found != open_requests.end()) {
-      if (found->second.id == text_of(subscription)) return pass(found->second.stream);
+      if (found->second.id == id_key(subscription)) return pass(found->second.stream);
       return pass(found->second.stream, {replacing(subscription, found->second.id)});
     }
   }
@@ -601,9 +679,11 @@ void Conversation::Core::attempt_failed(std::size_t server, Ticket ticket, Attem
   call_failed(call->second, std::move(outcome), std::move(failure.retry_after), std::move(held), kInternalError);
 }
 
-void Conversation::Core::server_gone(std::size_t server, std::string_view why) {
+void Conversation::Core::server_gone(std::size_t server, std::string_view why, bool returns) {
   servers[server].is_gone = true;
-  const std::string text = "the server `" + catalogue.server_name(server) + "` is gone: " + std::string(why);
+  servers[server].returns = returns;
+  const std::string text = "the server `" + catalogue.server_name(server) + "` is gone: " + std::string(why) +
+                           (returns ? "; it is being restarted, try again in a moment" : "");
   std::vector<std::pair<Ticket, Sent>> there;
   for (const auto& [ticket, what] : sent)
     if (what.server == server) there.emplace_back(ticket, what);
@@ -619,7 +699,8 @@ void Conversation::Core::server_gone(std::size_t server, std::string_view why) {
   for (const auto& [number, call] : calls)
     if (call.server == server && (call.state == Call::State::Forwarded || call.state == Call::State::Tasked ||
                                   call.state == Call::State::Suspended || call.state == Call::State::Sleeping ||
-                                  call.state == Call::State::Rechecked))
+                                  call.state == Call::State::Rechecked || call.state == Call::State::Asking ||
+                                  call.state == Call::State::Answering))
       under_way.push_back(number);
   for (const CallNumber number : under_way) {
     Call& call = calls.at(number);
@@ -636,6 +717,10 @@ void Conversation::Core::server_gone(std::size_t server, std::string_view why) {
     say(kAside, cancelled(one->first, text));
     one = asked.erase(one);
   }
+  std::vector<CallNumber> its;
+  for (const auto& [number, ask] : asks)
+    if (ask.server == server && ask.owner == 0) its.push_back(number);
+  for (const CallNumber number : its) give_up(asks.at(number));
 }
 
 void Conversation::Core::server_back(std::size_t server) {
@@ -695,6 +780,8 @@ void Conversation::Core::client_gone() {
       case Call::State::Suspended:
       case Call::State::Sleeping:
       case Call::State::Rechecked:
+      case Call::State::Asking:
+      case Call::State::Answering:
         settle(call, {}, false);
         forget_sent(call.sent);
         end_call(number);
@@ -710,6 +797,10 @@ void Conversation::Core::client_gone() {
     withdraw(ticket, "the client is gone");
     forget(ticket);
   }
+  std::vector<CallNumber> open_asks;
+  for (const auto& [number, ask] : asks) open_asks.push_back(number);
+  for (const CallNumber number : open_asks)
+    if (const auto ask = asks.find(number); ask != asks.end()) give_up(ask->second);
   held.clear();
   asked.clear();
   asked_tokens.clear();
@@ -791,8 +882,8 @@ void Conversation::status(Milliseconds now, Question question, NodeAnswer answer
   at(*core_, now, out).handed_off(question, answer);
 }
 void Conversation::rang(Milliseconds now, Timer timer, Actions& out) { at(*core_, now, out).rang(timer); }
-void Conversation::server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out) {
-  if (server < core_->servers.size()) at(*core_, now, out).server_gone(server, why);
+void Conversation::server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out, bool returns) {
+  if (server < core_->servers.size()) at(*core_, now, out).server_gone(server, why, returns);
 }
 void Conversation::server_back(Milliseconds now, std::size_t server, Actions& out) {
   if (server < core_->servers.size()) at(*core_, now, out).server_back(server);
@@ -811,7 +902,7 @@ const Revision* Conversation::revision() const { return core_->agreed != nullptr
 std::size_t Conversation::open_requests() const { return core_->open_requests.size(); }
 std::size_t Conversation::held_messages() const { return core_->held.size(); }
 bool Conversation::holds_much() const { return core_->holds_much(); }
-std::size_t Conversation::open_calls() const { return core_->calls.size(); }
+std::size_t Conversation::open_calls() const { return core_->calls.size() + core_->asks.size(); }
 const Conversation::Counts& Conversation::counts() const { return core_->counts; }
 
 }  // namespace baton::mcp

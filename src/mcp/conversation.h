@@ -14,16 +14,23 @@
 //
 // --- what is promised --------------------------------------------------------------------------------------------------------------
 //
-//   1. No tools/call reaches a server without the verdict Begun for exactly those arguments. What is sent is Baton's own
-//      serialisation of the judged value (params.arguments canonical; the other members of params as the client had them).
-//   2. A result reaches the client after the node has recorded it. One that an assertion blocks does not: not in an answer, not in
-//      the result of a task, not in a notice about one.
+//   1. No tools/call reaches a server without the verdict Begun for exactly those arguments. The same is true of every other request
+//      of the client, by its parameters, but for those that begin the conversation, list what there is, or ask about a call that was
+//      judged (needs_no_verdict() in mcp/methods.h). What is sent is Baton's own serialisation of the judged value (params.arguments,
+//      or params, canonical; of a tools/call the other members of params as the client had them). A message without an id is a
+//      notification that is known, or is dropped.
+//   2. A result, or an error, of what was judged reaches the client after the node has recorded it. One that an assertion blocks does
+//      not: not in an answer, not in the result of a task, not in a notice about one. Nor does one that nobody can judge.
 //   3. Every request of the client is answered at most once, and exactly once unless it was cancelled or the client went.
-//   4. Whatever else is said passes as its own bytes, in both directions: unknown methods, notifications, extensions, fields.
-//      Ids and progress tokens are changed only where two that are open at once would be the same.
-//   5. Memory is bounded by the limits in Options, whatever is sent.
-//   6. Where the node cannot be reached nothing goes ahead, and the answer says so.
-//   7. Nothing is asked of the node before OpenSession was answered, and a message that names a session (kMetaSession) goes ahead in
+//   4. No request of a server reaches the client without the verdict Begun for exactly those parameters, be it a message of its own or
+//      part of an answer (`input_required`); only `ping` needs none. What the client has not declared, and what is not known, is
+//      refused. The client's answer reaches the server after the node has recorded it, unless an assertion blocks it.
+//   5. What needs no verdict passes as its own bytes, in both directions: fields, extensions, known notifications. Ids and progress
+//      tokens are changed only where two that are open at once would be the same. Progress passes only for a request that the server
+//      has. No member of a `_meta` that begins with `dev.baton` comes from a server to the client.
+//   6. Memory is bounded by the limits in Options, whatever is sent.
+//   7. Where the node cannot be reached nothing goes ahead, and the answer says so.
+//   8. Nothing is asked of the node before OpenSession was answered, and a message that names a session (kMetaSession) goes ahead in
 //      that one or not at all. The name, which is a token, is taken out of every message before anything else is done with it: it is in
 //      no other action than OpenSession.
 //
@@ -45,6 +52,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +61,8 @@
 
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "hooks/event.h"
+#include "mcp/catalogue.h"
 #include "mcp/header_value.h"
 #include "mcp/node.h"
 #include "mcp/revision.h"
@@ -203,27 +213,36 @@ struct Session {
   std::string id;
   bool enforces = true;           // false: in shadow, where no output is held back
   bool user_is_operator = false;  // the pack says that the client's user decides approvals
+  std::optional<std::set<std::string, std::less<>>> contracts =
+      {};                     // names of its pack's; not given: learned from the node's answers
+  Catalogue::Held held = {};  // what definitions are held to
+  // The pack's mcp.unknown_content: blocks of types that are not known are dropped from results. False: such a result is refused.
+  bool drops_unknown_content = false;
 };
 
 struct Options {
   std::vector<std::string> servers = {"server"};  // their names; prefixes where there are several
   std::optional<Session> session = {};            // open already; none: OpenSession asks for it
-  bool session_is_given = false;                  // chosen beforehand, whichever it is: a message may name no other
-  Sha256 given_token = {};                        // the hash of that one's token, where it has been given by one
-  std::string id_prefix;                          // random: ids of Baton's own requests and calls begin so
-  SealKey seal_key = {};                          // random, of this process
-  std::string version = "0";                      // of Baton, for serverInfo where there are several servers
+  bool servers_are_all = true;               // false: the client has further servers, each behind a proxy of its own
+  std::optional<hooks::Client> client = {};  // whose own tools' names no server's tool may use; not given: not known
+  bool discover_needs_session = false;       // the pack has a lock, to which instructions are held
+  bool session_is_given = false;             // chosen beforehand, whichever it is: a message may name no other
+  Sha256 given_token = {};                   // the hash of that one's token, where it has been given by one
+  std::string id_prefix;                     // random: ids of Baton's own requests and calls begin so
+  SealKey seal_key = {};                     // random, of this process
+  std::string version = "0";                 // of Baton, for serverInfo where there are several servers
 
-  std::size_t client_bytes_max = 4u << 20;                     // one message of the client
-  std::size_t server_bytes_max = limits::kJsonBytesMax;        // one message of a server
-  std::size_t output_bytes_max = limits::kCallOutputBytesMax;  // an output that the node takes
-  std::size_t open_requests_max = 4096;                        // of the client, at one time
-  std::size_t suspended_max = 256;                             // calls that wait for the client to come back
-  std::size_t tasks_max = 1024;                                // remembered
-  std::size_t pages_max = 64;                                  // of one list that Baton reads itself
-  std::size_t held_max = 256;                                  // messages that wait for the session
-  std::size_t held_bytes_max = 16u << 20;                      // of those together, or the largest alone
-  Milliseconds progress_every = 5'000;                         // while a call waits for a person
+  std::size_t client_bytes_max = 4u << 20;               // one message of the client
+  std::size_t server_bytes_max = limits::kJsonBytesMax;  // one message of a server
+  // A result that is judged: what the node accepts, without what is said beside it.
+  std::size_t output_bytes_max = limits::kCallOutputBytesMax - (64u << 10);
+  std::size_t open_requests_max = 4096;     // of the client, at one time
+  std::size_t suspended_max = 256;          // calls that wait for the client to come back
+  std::size_t tasks_max = 1024;             // remembered
+  std::size_t pages_max = 64;               // of one list that Baton reads itself
+  std::size_t held_max = 256;               // messages that wait for the session
+  std::size_t held_bytes_max = 16u << 20;   // of those together, or the largest alone
+  Milliseconds progress_every = 5'000;      // while a call waits for a person
   Milliseconds round_after = 25'000;        // a client that came back about an approval is kept this long
   Milliseconds cancel_grace = 10'000;       // how long the answer to a cancelled call is waited for
   Milliseconds look_after = 50;             // after a call, before it is asked what is callable now
@@ -291,7 +310,8 @@ class Conversation {
   // (i) A server is gone: its process ended, its endpoint forgot the session. What was open there is answered with an error, calls
   // under way are settled as unknown. When it is there again it is told what it was told at the beginning (initialize), and the
   // client that its tools may have changed.
-  void server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out);
+  // `returns`: it is being started again.
+  void server_gone(Milliseconds now, std::size_t server, std::string_view why, Actions& out, bool returns = true);
   void server_back(Milliseconds now, std::size_t server, Actions& out);
   // Legacy: the client came back to a stream that it, or LeaveOff, had closed.
   void stream_back(Milliseconds now, Stream stream, Actions& out);
@@ -311,6 +331,7 @@ class Conversation {
   struct Counts {
     std::uint64_t garbage = 0;     // messages of servers that were none
     std::uint64_t unexpected = 0;  // answers to nothing that was asked, of either side
+    std::uint64_t dropped = 0;     // messages that nobody may send without a verdict, of either side
     std::uint64_t forwarded = 0;   // tools/call that reached a server
     std::uint64_t denied = 0;
   };

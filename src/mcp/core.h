@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside the conversation: its state, and the steps in which it is decided. conversation.cc takes messages in and finds out whose
 // they are, joining.cc has the session that they are held to, lists.cc has what is asked at the beginning and the lists of tools,
-// calls.cc the way of a call, tasks.cc those that go on as tasks.
+// calls.cc the way of a call, operations.cc that of other requests that are judged, asks.cc what servers ask the client, tasks.cc
+// calls that go on as tasks.
 #pragma once
 
 #include <deque>
@@ -61,6 +62,34 @@ struct AskedOfClient {
   std::size_t server = 0;
   std::string id;  // as the server calls it
   std::string token, sent_token;
+  CallNumber ask = 0;  // by which it was judged; 0: it needs no verdict (ping)
+};
+
+// Something that a server wants of the client, judged like a call: a request of its own, or one of the input requests in an answer
+// (`owner`: the call that was answered so).
+struct Ask {
+  enum class State {
+    Proposed,  // until the node's verdict
+    Waiting,   // for a person
+    Held,      // begun, and others of the same answer are not yet
+    Asked,     // the client has it
+    Settling,  // until the node has recorded the client's answer
+  };
+  CallNumber number = 0;
+  State state = State::Proposed;
+  std::size_t server = 0;
+  std::string method;
+  std::string name;   // of its contract
+  std::string id;     // as the server calls it
+  std::string bytes;  // the server's message
+  Ticket ticket = 0;  // with which it came
+  std::string call_id;
+  Verdict verdict;
+  Timer total = 0;
+  CallNumber owner = 0;
+  std::string key;            // of an input request
+  std::string held;           // the client's answer, for the server
+  bool is_cancelled = false;  // nobody wants it any more
 };
 
 // One page of a list of tools, taken apart: nothing is parsed again when it is known what is callable.
@@ -87,14 +116,18 @@ struct Call {
     Rechecked,  // may it be tried again?
     Settling,   // until the node has recorded what became of it
     Tasked,     // it goes on as a task
-    Suspended,  // the server asked the client for something
+    Asking,     // what the server asks the client for is being judged
+    Suspended,  // the client has what the server asks it for
+    Answering,  // what the client answered is being judged
   };
   CallNumber number = 0;
   State state = State::Pinning;
   Ticket open = 0;  // the client's request; 0: nobody waits for an answer
   Ticket sent = 0;
   std::size_t server = 0;
+  std::string method = "tools/call";  // any other: an operation, which has no tool
   std::string tool, client_name, node_name;
+  std::string request;    // a message that is forwarded as it is once it may be (subscriptions/listen)
   std::string params;     // as they are sent, but for the id
   std::string arguments;  // canonical
   std::string call_id;
@@ -102,7 +135,8 @@ struct Call {
   std::optional<ParameterHeaders> given_headers = {};  // as they came, where the client's transport has any
   Era era = Era::Legacy;
   const Revision* revision = nullptr;
-  bool can_elicit = false;
+  bool can_elicit = false, can_sample = false, can_list_roots = false;  // the client
+  std::string token, sent_token;                                        // of the client's request; empty: none
   Verdict verdict;
   std::int64_t attempts = 0;
   Milliseconds began = 0;
@@ -114,6 +148,9 @@ struct Call {
   std::string elicitation;  // id of the request by which the client's user was told
   std::uint64_t round = 0;  // the number its requestState has
   Outcome last = {};        // of the attempt before
+  std::size_t settled_bytes = 0;
+
+  bool is_tool() const { return method == "tools/call"; }
 };
 
 // A list that Baton reads itself, from one server or from all of them.
@@ -137,6 +174,7 @@ struct OwnRequest {
 
 struct ServerState {
   bool is_gone = false;
+  bool returns = true;    // of one that is gone: it is being started again
   bool is_ready = true;   // false: it is told again what it was told at the beginning
   bool has_tools = true;  // as far as is known
   bool has_prompts = true, has_resources = true;
@@ -175,6 +213,9 @@ struct HeldMessage {
   Era era = Era::Legacy;
 };
 
+// Why a result is not handed on: it is too large, or it has something that nobody can judge.
+Denial unjudged(std::string_view name, const Outcome& outcome, std::size_t bytes_max);
+
 class Conversation::Core {
  public:
   explicit Core(Options options);
@@ -194,7 +235,6 @@ class Conversation::Core {
   void from_server(std::size_t server, std::string bytes, Ticket ticket);
   void oversized_from_server(std::size_t server, std::string_view head, std::string_view tail, Ticket ticket);
   void server_answer(std::size_t server, Message& message);
-  void server_request(std::size_t server, Message& message, Ticket ticket);
   void server_notification(std::size_t server, Message& message, Ticket ticket);
   static int error_code_of(const Message& message);
   void pass_answer(Ticket ticket, Message& message, std::vector<Splice> splices = {});
@@ -219,12 +259,18 @@ class Conversation::Core {
   void withdraw(Ticket ticket, std::string_view reason);
   void attempt_failed(std::size_t server, Ticket ticket, AttemptFailure failure);
   void left_off(std::size_t server, Ticket ticket, Milliseconds retry_after);
-  void server_gone(std::size_t server, std::string_view why);
+  void server_gone(std::size_t server, std::string_view why, bool returns);
   void server_back(std::size_t server);
   void stream_back(Stream stream);
   void stream_gone(Stream stream);
   void client_gone();
   bool cannot_reach(std::size_t server) const { return servers[server].is_gone || !servers[server].is_ready; }
+  std::string unreachable_text(std::size_t server) const;
+  std::string unused_token(std::size_t server, const std::string& wanted);
+  bool was_sent(const OpenRequest& request, Ticket ticket) const;
+  // A message without a verdict that is not let through: said in the log, the first times.
+  void note_dropped(std::string_view who, std::string_view method, std::string_view why);
+  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket);
   Timer arm(CallNumber call, Milliseconds after);
   void disarm(Timer& timer);
   void rang(Timer timer);
@@ -235,6 +281,7 @@ class Conversation::Core {
   bool waits_for_session(const Message& message) const;
   void hold(Stream stream, Message& message, std::string token);
   void refuse(Stream stream, const Message& message, std::uint64_t batch, int code, std::string_view why);
+  void hold_to(Session session);
   void session_opened(Session session);
   void session_refused(std::string_view why);
   bool holds_much() const { return held.size() >= options.held_max / 2 || held_bytes >= options.held_bytes_max / 2; }
@@ -252,7 +299,14 @@ class Conversation::Core {
   void gathered(std::uint64_t number);
   void ask_pins(std::size_t server);
   ToolsPage take_apart(std::size_t server, json::Node tools);
+  // Has the tool the name of an operation (server:resources.read, ...), with or without the name of its server?
+  bool is_named_as_operation(std::size_t server, std::string_view tool) const;
   std::string name_for_node(std::size_t server, std::string_view tool) const;
+  contract::ServersKnown servers_known(std::string_view tool) const;
+  void explain_name(std::size_t server, std::string_view tool);
+  void note_all(std::vector<std::string> lines);
+  std::optional<Splice> instructions_splice(std::size_t server, json::Node result);
+  std::string instructions_of(std::size_t server, json::Node result);
   void show_tools(Ticket ticket, const Callable& callable, std::vector<ToolsPage> pages);
   void callable(Question question, Callable callable);
   void look();
@@ -271,8 +325,38 @@ class Conversation::Core {
   std::vector<Splice> capability_splices(json::Node result, std::size_t server);
   bool route_named(Ticket ticket, Message& message);
 
+  // --- operations.cc
+  void client_operation(Ticket ticket, std::size_t server, Message& message);
+  void client_listens(Ticket ticket, Message& message);
+  void listen(Ticket ticket, Message& message);
+
+  // --- asks.cc
+  void server_asks(std::size_t server, Message& message, Ticket ticket);
+  void propose(Ask& ask, std::string_view arguments);
+  void ask_verdict(Ask& ask, Verdict verdict);
+  void ask_decided(Ask& ask, const Decision& decision);
+  void ask_begun(Ask& ask);
+  void ask_refused(Ask& ask, const Denial& denial);
+  void ask_client(Ask& ask);
+  void ask_answered(Ask& ask, Message& message);
+  void ask_settled(Ask& ask, const Settled& settled);
+  void ask_rang(Ask& ask);
+  void end_ask(CallNumber number);
+  void give_up(Ask& ask);  // nobody wants it any more: what began is settled
+  void give_up_asks(CallNumber owner);
+  void settle(const Ask& ask, const Outcome& outcome, bool awaited);
+  void answer_server(const Ask& ask, std::string bytes);
+  bool asks_for_input(Call& call, Message& message);  // true: it does, and is being judged or was refused
+  void input_decided(CallNumber owner);
+  void input_refused(CallNumber owner, std::string_view method, const Denial& denial);
+  bool take_input(Call& call, json::Node responses);  // false: it was refused
+  void input_settled(CallNumber owner);
+  std::string judged_params(std::size_t server, json::Node params, std::string& problem) const;
+
   // --- calls.cc
+  void begin_call(Call call, Message& message, std::string params);
   void client_call(Ticket ticket, Message& message);
+  bool is_refused(Call& call, const Outcome& outcome);  // it cannot be judged: recorded and said
   void own_call(Ticket ticket, std::string_view name, Message& message);
   bool come_back(Call& call, Message& message, std::string_view digest);
   void propose(Call& call);
@@ -298,6 +382,7 @@ class Conversation::Core {
   void pinned(std::size_t server, bool failed);
   void count_denial() { ++counts.denied; }
   Denial definition_changed(std::size_t server, std::string_view tool, std::string_view what) const;
+  std::optional<Denial> against_definition(std::size_t server, std::string_view tool) const;
 
   // --- tasks.cc
   static std::string task_key(std::size_t server, std::string_view id);
@@ -334,10 +419,10 @@ class Conversation::Core {
   const Revision* modern = nullptr;  // of the newest modern request
   bool is_initialized = false;       // an initialize was answered
   bool client_is_gone = false;
-  bool client_can_elicit = false;  // legacy
-  std::string initialize_params;   // of the client
-  std::string modern_meta;         // of the client's newest request: what Baton's own need
-  std::uint64_t next_number = 1;   // of everything that is numbered
+  bool client_can_elicit = false, client_can_sample = false, client_can_list_roots = false;  // legacy
+  std::string initialize_params;                                                             // of the client
+  std::string modern_meta;        // of the client's newest request: what Baton's own need
+  std::uint64_t next_number = 1;  // of everything that is numbered
 
   std::map<Ticket, OpenRequest> open_requests;
   std::unordered_map<std::string, Ticket> by_client_id;
@@ -356,6 +441,8 @@ class Conversation::Core {
   std::unordered_map<std::string, std::string> asked_tokens;           // the token that the client sees, to that id
   std::unordered_map<std::string, CallNumber> elicitations;            // Baton's own
   std::map<CallNumber, Call> calls;
+  std::map<CallNumber, Ask> asks;
+  std::vector<std::unordered_map<std::string, CallNumber>> task_tokens;  // of each server: of calls that are tasks
   std::deque<CallNumber> suspended;
   std::unordered_map<Timer, CallNumber> timers;  // 0: of the look
   Timer look_timer = 0;
@@ -370,9 +457,11 @@ class Conversation::Core {
   std::map<Question, Asking> questions;
   std::map<Question, Ticket> node_questions;  // of Baton's own tools
   bool has_listed = false;
-  std::set<std::string, std::less<>> shown_callable;                      // by the node's names, among those known
-  std::map<std::string, std::set<std::size_t>, std::less<>> known_tools;  // bare names, and the servers that have them
-  std::set<std::string, std::less<>> contract_names;                      // that the node has told of
+  std::set<std::string, std::less<>> shown_callable;  // by the node's names, among those known
+  std::map<std::string, std::set<std::size_t>, std::less<>>
+      known_tools;                                    // as servers call them, and the servers that have them
+  std::set<std::string, std::less<>> contract_names;  // that the node has told of
+  std::set<std::string> explained;                    // names about which the log has a line
   std::unordered_map<std::string, TaskState> tasks;
   std::deque<std::string> task_order;
 };

@@ -7,7 +7,6 @@
 #include "base/text.h"
 
 namespace baton::mcp {
-namespace {
 
 std::optional<std::string> from_base64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
@@ -37,8 +36,6 @@ std::optional<std::string> from_base64(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string encoded_value(std::string_view text) {
   bool is_plain = !text.starts_with(' ') && !text.ends_with(' ') && !text.starts_with("=?");

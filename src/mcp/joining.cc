@@ -48,7 +48,8 @@ bool Conversation::Core::waits_for_session(const Message& message) const {
     default: break;
   }
   if (standing == Standing::Asked) return true;  // all else comes in its order
-  return message.is_request() && message.method() != "server/discover" && message.method() != "ping";
+  if (message.method() == "server/discover") return options.discover_needs_session;
+  return message.is_request() && message.method() != "ping";
 }
 
 void Conversation::Core::hold(Stream stream, Message& message, std::string token) {
@@ -82,11 +83,17 @@ void Conversation::Core::refuse(Stream stream, const Message& message, std::uint
   if (const Ticket ticket = open(std::move(request)); ticket != 0) answer_error(ticket, code, why);
 }
 
+void Conversation::Core::hold_to(Session session) {
+  governed = std::move(session);
+  catalogue.hold_to(governed.held);
+  if (governed.contracts) contract_names = *governed.contracts;
+}
+
 void Conversation::Core::session_opened(Session session) {
   if (standing != Standing::Asked) return;
   standing = Standing::Open;
   must_name = false;
-  governed = std::move(session);
+  hold_to(std::move(session));
   std::deque<HeldMessage> waiting = std::exchange(held, {});
   held_bytes = 0;
   for (HeldMessage& one : waiting) {

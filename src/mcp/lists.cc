@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "contract/plan.h"
+#include "contract/tools_lock.h"
+#include "hooks/names.h"
 #include "json/value.h"
 #include "mcp/core.h"
+#include "mcp/methods.h"
 
 namespace baton::mcp {
 
@@ -13,6 +16,7 @@ using Kind = OpenRequest::Kind;
 namespace {
 
 constexpr std::size_t kListBytesMax = 64u << 20;    // of one list that Baton reads from several servers
+constexpr std::size_t kExplainedMax = 1'000;        // lines about names in one conversation
 constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
 
 std::string carried(Era era, bool of_both) {
@@ -61,6 +65,8 @@ void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
   const json::Node params = message.params();
   initialize_params = params ? std::string(text_of(params)) : "{}";
   client_can_elicit = params["capabilities"]["elicitation"].is_object();
+  client_can_sample = params["capabilities"]["sampling"].is_object();
+  client_can_list_roots = params["capabilities"]["roots"].is_object();
   OpenRequest& request = open_requests.at(ticket);
   request.kind = Kind::Initialize;
   if (servers.size() == 1) return pass_to_server(ticket, 0, message);
@@ -71,6 +77,22 @@ void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
   gathering.waits_for = servers.size();
   for (std::size_t server = 0; server < servers.size(); ++server)
     own_request(server, {OwnRequest::Kind::GatheredInitialize, server, number, 0, 0}, "initialize", initialize_params);
+}
+
+// What a server says of itself to the model, where the client may have it.
+std::string Conversation::Core::instructions_of(std::size_t server, json::Node result) {
+  if (!result["instructions"].is_string()) return {};
+  std::vector<std::string> notes;
+  const bool passes = catalogue.may_have_instructions(server, result["instructions"].string(), notes);
+  note_all(std::move(notes));
+  return passes || !governed.enforces ? std::string(result["instructions"].string()) : std::string();
+}
+
+std::optional<Splice> Conversation::Core::instructions_splice(std::size_t server, json::Node result) {
+  if (!result["instructions"].is_string() || result["instructions"].string().empty() ||
+      !instructions_of(server, result).empty())
+    return std::nullopt;
+  return removing(result, "instructions");
 }
 
 // The capabilities that Baton adds, and no other.
@@ -97,7 +119,9 @@ void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
                             (version ? std::string(text_of(version)) : "null") + "}");
   agreed = revision;
   is_initialized = true;
-  pass_answer(ticket, message, capability_splices(message.result(), 0));
+  std::vector<Splice> splices = capability_splices(message.result(), 0);
+  if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
+  pass_answer(ticket, message, std::move(splices));
 }
 
 void Conversation::Core::merge_initialized(Gathering& gathering) {
@@ -120,10 +144,8 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
       for (const json::Member inner : member.value.members())
         capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
     }
-    if (result["instructions"].is_string()) {
-      if (!instructions.empty()) instructions += "\n\n";
-      instructions += catalogue.server_name(server) + ": " + std::string(result["instructions"].string());
-    }
+    if (const std::string text = instructions_of(server, result); !text.empty())
+      instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
   if (lowest == nullptr || gathering.failed)
     return answer_error(gathering.answers, kInternalError, "not every server could be begun with");
@@ -173,6 +195,7 @@ void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
     return answer_error(ticket, kMethodNotFound, "the server speaks no revision of this kind that Baton carries");
   std::vector<Splice> splices = capability_splices(message.result(), 0);
   if (!is_all) splices.push_back(replacing(versions, "[" + kept + "]"));
+  if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
   pass_answer(ticket, message, std::move(splices));
 }
 
@@ -200,10 +223,8 @@ void Conversation::Core::merge_discovered(Gathering& gathering) {
       for (const json::Member inner : member.value.members())
         capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
     }
-    if (result["instructions"].is_string()) {
-      if (!instructions.empty()) instructions += "\n\n";
-      instructions += catalogue.server_name(server) + ": " + std::string(result["instructions"].string());
-    }
+    if (const std::string text = instructions_of(server, result); !text.empty())
+      instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
   if (common.empty())
     return answer_error(gathering.answers, kMethodNotFound,
@@ -245,9 +266,11 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
   for (const json::Node definition : tools.elements()) {
     const json::Node name = definition["name"];
     if (!name.is_string()) continue;
-    catalogue.see(server, definition);
+    note_all(catalogue.see(server, definition));
     // What could not be pinned is not shown, nor is what has Baton's own names.
     if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;
+    // Nor is one that a contract could not tell from an operation.
+    if (is_named_as_operation(server, name.string())) continue;
     known_tools[std::string(name.string())].insert(server);
     std::string text(text_of(definition));
     if (servers.size() > 1) {
@@ -285,14 +308,37 @@ void Conversation::Core::tools_list_answered(Ticket ticket, std::size_t server, 
   out->push_back(AskCallable{question});
 }
 
-// A contract names a tool bare where that is clear, else with its server.
+// From the configuration and the lock alone: not from which servers run, nor from what they list now.
+contract::ServersKnown Conversation::Core::servers_known(std::string_view tool) const {
+  return {.is_only_server = servers.size() == 1 && options.servers_are_all,
+          .lock = catalogue.lock(),
+          .is_reserved = hooks::is_reserved(tool, options.client)};
+}
+
+bool Conversation::Core::is_named_as_operation(std::size_t server, std::string_view tool) const {
+  return contract::is_server_operation(tool) ||
+         contract::is_server_operation(catalogue.server_name(server) + ":" + std::string(tool));
+}
+
 std::string Conversation::Core::name_for_node(std::size_t server, std::string_view tool) const {
-  std::string qualified = catalogue.node_name(server, tool);
-  if (servers.size() == 1 || contract_names.contains(contract::name_in_pack(qualified)) ||
-      !contract_names.contains(tool))
-    return qualified;
-  const auto known = known_tools.find(tool);
-  return known == known_tools.end() || known->second.size() == 1 ? std::string(tool) : qualified;
+  return contract::call_name(catalogue.server_name(server), tool, servers_known(tool),
+                             [this](const std::string& name) { return contract_names.contains(name); });
+}
+
+// A contract of the tool's bare name is there and is not used: the operator is told once what to change.
+void Conversation::Core::explain_name(std::size_t server, std::string_view tool) {
+  const std::string& name = catalogue.server_name(server);
+  const contract::ServersKnown known = servers_known(tool);
+  if (tool.find_first_of(":/") != std::string_view::npos || !contract_names.contains(tool) ||
+      contract_names.contains(name + ":" + std::string(tool)) || contract::may_be_bare(name, tool, known))
+    return;
+  if (known.lock != nullptr && known.lock->tool(name, tool) == nullptr) return;  // it is withheld, and that is said
+  if (explained.size() < kExplainedMax && explained.insert(catalogue.full_name(server, tool)).second)
+    out->push_back(Note{contract::why_not_bare(name, tool, known)});
+}
+
+void Conversation::Core::note_all(std::vector<std::string> lines) {
+  for (std::string& line : lines) out->push_back(Note{std::move(line)});
 }
 
 std::set<std::string, std::less<>> Conversation::Core::known_among(const Callable& callable) const {
@@ -319,7 +365,8 @@ void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std
     for (const ToolsPage::Entry& entry : page.entries) {
       const bool is_callable =
           callable.known && callable.kept.contains(contract::name_in_pack(name_for_node(entry.server, entry.tool)));
-      if (governed.enforces && (!is_callable || !catalogue.changed(entry.server, entry.tool).empty())) continue;
+      if (callable.known) explain_name(entry.server, entry.tool);
+      if (governed.enforces && (!is_callable || catalogue.against(entry.server, entry.tool))) continue;
       add(entry.text, catalogue.client_name(entry.server, entry.tool));
     }
   }
@@ -343,7 +390,7 @@ void Conversation::Core::callable(Question question, Callable callable) {
   if (found == questions.end()) return;
   Asking asking = std::move(found->second);
   questions.erase(found);
-  if (callable.known) {
+  if (callable.known && !governed.contracts) {
     contract_names = callable.kept;
     for (const auto& [tool, reason] : callable.removed) contract_names.insert(tool);
   }
@@ -397,7 +444,7 @@ void Conversation::Core::tell_tools_changed() {
 // The server does not know that Baton tells of its tools: it is said in its place.
 void Conversation::Core::acknowledged(std::size_t server, Message& message, Ticket ticket) {
   const json::Node subscription = message.meta()[kMetaSubscriptionId];
-  const auto by = subscription ? by_sent_id[server].find(std::string(text_of(subscription))) : by_sent_id[server].end();
+  const auto by = by_sent_id[server].find(id_key(subscription));
   const auto found = by == by_sent_id[server].end() ? open_requests.end() : open_requests.find(by->second);
   if (found == open_requests.end() || found->second.kind != Kind::Listen) {
     out->push_back(ToClient{stream_for(server, ticket), message.take_bytes(), false, 0});
@@ -410,7 +457,7 @@ void Conversation::Core::acknowledged(std::size_t server, Message& message, Tick
   std::vector<Splice> splices;
   if (request.wants_tools_changed && honoured.is_object() && !honoured["toolsListChanged"].is_true())
     splices.push_back(setting(honoured, "toolsListChanged", "true"));
-  if (request.id != text_of(subscription)) splices.push_back(replacing(subscription, request.id));
+  if (request.id != id_key(subscription)) splices.push_back(replacing(subscription, request.id));
   std::string bytes = splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices));
   out->push_back(ToClient{request.stream, std::move(bytes), false, 0});
 }
@@ -551,7 +598,10 @@ void Conversation::Core::gathered(std::uint64_t number) {
     const Question question = next_number++;
     Asking& asking = questions[question];
     asking.ticket = gathering.answers;
-    asking.pages = std::move(gathering.pages);
+    // In the order of the configuration, whoever answered first.
+    for (std::size_t server = 0; server < servers.size(); ++server)
+      for (ToolsPage& page : gathering.pages)
+        if (!page.entries.empty() && page.entries.front().server == server) asking.pages.push_back(std::move(page));
     for (ToolsPage& page : asking.pages) page.is_last = true;
     out->push_back(AskCallable{question});
     return;
@@ -595,7 +645,8 @@ bool Conversation::Core::route_named(Ticket ticket, Message& message) {
   if (name.is_string()) {
     const auto owner = catalogue.owner(name.string());
     if (!owner) return answer_error(ticket, kInvalidParams, "Unknown prompt: " + std::string(name.string())), true;
-    pass_to_server(ticket, owner->server, message, {replacing(name, quoted(owner->tool))});
+    Message renamed(splice(message.bytes(), {replacing(name, quoted(owner->tool))}), options.client_bytes_max);
+    client_operation(ticket, owner->server, renamed);
     return true;
   }
   if (uri.is_string()) {
@@ -605,7 +656,9 @@ bool Conversation::Core::route_named(Ticket ticket, Message& message) {
       if (servers[server].has_resources) owner = server;
     for (std::size_t server = servers.size(); server-- > 0;)
       if (servers[server].resources.contains(std::string(uri.string()))) owner = server;
-    pass_to_server(ticket, owner == servers.size() ? 0 : owner, message);
+    if (owner == servers.size()) owner = 0;
+    if (needs_no_verdict(method)) pass_to_server(ticket, owner, message);
+    else client_operation(ticket, owner, message);
     return true;
   }
   return false;

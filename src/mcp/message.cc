@@ -106,6 +106,15 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+std::string id_key(json::Node node) {
+  if (node.is_string()) return quoted(node.string());
+  if (!node.is_number()) return {};
+  const std::string_view text = node.number_text();
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos || text == "-0") return {};
+  return std::string(text);
+}
+
 // --- a message ----------------------------------------------------------------------------------------------------------------------
 
 Message::Message(std::string bytes, std::size_t bytes_max) : bytes_(std::move(bytes)) {
@@ -147,10 +156,10 @@ void Message::classify() {
     else if (name == "result") result_ = member.value;
     else if (name == "error") error_ = member.value;
   }
-  if (id_ && (id_.is_string() || id_.is_number())) id_text_ = mcp::text_of(id_);
+  id_text_ = id_key(id_);
   if (!is_2_0) return broken(kInvalidRequest, "`jsonrpc` is not \"2.0\"");
   if (id_ && id_text_.empty() && !(id_.is_null() && error_))
-    return broken(kInvalidRequest, "`id` is neither a string nor a number");
+    return broken(kInvalidRequest, "`id` is neither a string nor a whole number");
   // One that is two things at once would be one thing to us and another to whoever gets it.
   if ((method ? 1 : 0) + (result_ ? 1 : 0) + (error_ ? 1 : 0) != 1)
     return broken(kInvalidRequest, "not one of `method`, `result` and `error`");
@@ -162,9 +171,8 @@ void Message::classify() {
     if (const json::Node meta = params_["_meta"]; meta.is_object()) meta_ = meta;
     progress_token_node_ = kind_ == Kind::Notification && method_ == "notifications/progress" ? params_["progressToken"]
                                                                                               : meta_["progressToken"];
-    if (progress_token_node_.is_string() || progress_token_node_.is_number())
-      progress_token_ = mcp::text_of(progress_token_node_);
-    else progress_token_node_ = {};
+    progress_token_ = id_key(progress_token_node_);
+    if (progress_token_.empty()) progress_token_node_ = {};
     return;
   }
   if (!id_) return broken(kInvalidRequest, "an answer without an id");

@@ -38,6 +38,9 @@ Splice replacing(json::Node node, std::string text);
 Splice setting(json::Node object, std::string_view name, std::string text);
 Splice removing(json::Node object, std::string_view name);
 
+// An id or a progress token in its one spelling; empty: it is neither a string nor a whole number.
+std::string id_key(json::Node node);
+
 // Text as a JSON string, in quotes.
 std::string quoted(std::string_view text);
 
@@ -72,11 +75,11 @@ class Message {
   json::Node error() const { return error_; }
   json::Node meta() const { return meta_; }  // of params, or of the result
 
-  // The id as it stands in the text: what tells requests apart. `1` and `"1"` are different ids; so are `1` and `1.0`, which
-  // nobody sends.
-  std::string_view id_text() const { return id_text_; }
-  // The progress token of a request (in _meta), or of notifications/progress (in params), as it stands in the text. Empty: none.
-  std::string_view progress_token() const { return progress_token_; }
+  // The id as JSON, in one spelling: what tells requests apart. `1` and `"1"` are different ids, `"a"` and `"\u0061"` are one. A
+  // number is a whole number without fraction and exponent; any other is refused.
+  const std::string& id_text() const { return id_text_; }
+  // The progress token of a request (in _meta), or of notifications/progress (in params), in the same spelling. Empty: none.
+  const std::string& progress_token() const { return progress_token_; }
   json::Node progress_token_node() const { return progress_token_node_; }
 
   const std::string& bytes() const { return bytes_; }
@@ -95,7 +98,8 @@ class Message {
   Kind kind_ = Kind::Broken;
   int fault_code_ = 0;
   std::string fault_;
-  std::string_view method_, id_text_, progress_token_;
+  std::string id_text_, progress_token_;
+  std::string_view method_;
   json::Node id_, params_, result_, error_, meta_, progress_token_node_;
 };
 

@@ -64,6 +64,16 @@ void read_carrying_out(Verdict& out, json::Node call) {
     out.retries.max_sleep_seconds = json::Decimal::from_number(how["max_sleep_seconds"].number_text());
 }
 
+// The limit in "... more than 1048576 bytes".
+std::size_t bytes_max_in(std::string_view text) {
+  constexpr std::string_view kBefore = "more than ";
+  const std::size_t at = text.find(kBefore);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = text.substr(at + kBefore.size());
+  const auto number = json::to_int64(rest.substr(0, rest.find_first_not_of("0123456789")));
+  return number && *number > 0 ? static_cast<std::size_t>(*number) : 0;
+}
+
 // A way out in words is more to the point than what the rule's help says in general.
 void use_way_out(Denial& denial, json::Node way) {
   if (!way.is_object()) return;
@@ -93,14 +103,34 @@ std::string settle_body(std::string_view call_id, const Outcome& outcome) {
     case Outcome::Kind::Timeout: out += R"("timeout")"; break;
     case Outcome::Kind::Unknown: out += R"("unknown")"; break;
   }
-  if (outcome.kind == Outcome::Kind::Ok && !outcome.output.empty()) {
-    out += R"(,"output":)";
-    out += outcome.output;
+  const auto append_output = [&](const JudgedOutput& one) {
+    out += R"("output":)";
+    out += one.json;
+    if (one.is_text) out += R"(,"text_result":true)";
+  };
+  if (outcome.kind == Outcome::Kind::Ok && !outcome.output.json.empty()) {
+    out += ',';
+    append_output(outcome.output);
+  }
+  if (!outcome.also.empty() && (outcome.kind == Outcome::Kind::Ok || outcome.kind == Outcome::Kind::Error)) {
+    out += R"(,"also":[)";
+    bool is_first = true;
+    for (const JudgedOutput& one : outcome.also) {
+      out += is_first ? "{" : ",{";
+      is_first = false;
+      append_output(one);
+      out += '}';
+    }
+    out += ']';
   }
   if (outcome.kind == Outcome::Kind::Error) {
     out += R"(,"error":{"code":)" + quoted(outcome.error_code) + R"(,"class":)" + quoted(outcome.error_class);
     if (outcome.http_status) out += R"(,"http_status":)" + std::to_string(*outcome.http_status);
     if (!outcome.error_message.empty()) out += R"(,"message":)" + quoted(outcome.error_message);
+    if (!outcome.output.json.empty()) {
+      out += ',';
+      append_output(outcome.output);
+    }
     out += '}';
   }
   out += '}';
@@ -171,6 +201,7 @@ Settled read_settled(int status, std::string_view body) {
   Settled out;
   if (status < 200 || status >= 300) {
     out.denial = denial_of_problem(status, body);
+    if (status == 413) out.bytes_max = bytes_max_in(out.denial.why);
     return out;
   }
   const auto document = json::parse(body);

@@ -24,12 +24,24 @@ namespace baton::mcp {
 std::string proposal_body(std::string_view call_id, std::string_view tool, std::string_view arguments);
 std::string start_body(std::string_view call_id);
 
+// A value that output invariants are judged on (mcp/output.h).
+struct JudgedOutput {
+  std::string json;      // empty: there is none
+  bool is_text = false;  // an object whose member `text` is the whole of it: `$` is that text
+
+  bool operator==(const JudgedOutput&) const = default;
+};
+
 // What became of a call.
 struct Outcome {
   enum class Kind { Ok, Error, Timeout, Unknown } kind = Kind::Unknown;
-  std::string output;  // JSON; empty: none. Only of Ok
+  JudgedOutput output;             // of Ok; of Error: what the client is given of it
+  std::vector<JudgedOutput> also;  // what the client is given beside it
   std::string error_code, error_class, error_message;
   std::optional<std::int64_t> http_status;
+  // Of Unknown: why what came cannot be judged. Empty: nothing came. `bytes`: of a result that is too large, else 0.
+  std::string unjudged;
+  std::size_t bytes = 0;
 };
 std::string settle_body(std::string_view call_id, const Outcome& outcome);
 
@@ -59,6 +71,7 @@ struct Settled {
   bool recorded = false;        // false: it could not be told; `denial` says so
   std::string state;            // committed, failed, unknown
   bool output_blocked = false;  // an assertion about the output failed: nobody gets it
+  std::size_t bytes_max = 0;    // not recorded because the node accepts no more than this; 0: for another reason
   Denial denial = {};           // then
 };
 

@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mcp/output.h"
 
+#include <algorithm>
+#include <array>
+
+#include "base/sha256.h"
+#include "base/text.h"
 #include "json/canonical.h"
 #include "json/decimal.h"
 #include "json/parse.h"
-#include "mcp/message.h"
+#include "mcp/header_value.h"
+#include "mcp/revision.h"
 
 namespace baton::mcp {
 namespace {
 
 constexpr std::size_t kErrorTextMax = 2000;  // what the node keeps of one
+constexpr std::size_t kTypeTextMax = 40;     // what is said of a block's type
+
+template <std::size_t size>
+bool is_among(const std::array<std::string_view, size>& known, std::string_view name) {
+  return std::ranges::find(known, name) != known.end();
+}
+
+template <class List, class Is>
+bool any_of(const List& list, const Is& is) {
+  for (const auto& one : list)
+    if (is(one)) return true;
+  return false;
+}
+
+template <class List, class Is>
+bool all_of(const List& list, const Is& is) {
+  return !any_of(list, [&](const auto& one) { return !is(one); });
+}
+
+// --- parts of a result ----------------------------------------------------------------------------------------------------------------
+
+constexpr std::array<std::string_view, 5> kToolBlocks = {"text", "image", "audio", "resource", "resource_link"};
+constexpr std::array<std::string_view, 5> kSamplingBlocks = {"text", "image", "audio", "tool_use", "tool_result"};
+// Members of a result's _meta that belong to the protocol. Clients show them to nobody's model.
+constexpr std::array<std::string_view, 3> kProtocolMeta = {"io.modelcontextprotocol/serverInfo", kMetaSubscriptionId,
+                                                           "io.modelcontextprotocol/related-task"};
+constexpr std::array<std::string_view, 6> kResultMembers = {
+    "content", "structuredContent", "isError", "resultType", "_meta", "ttlMs"};
 
 bool may_be_json(std::string_view text) {
   const std::size_t at = text.find_first_not_of(" \t\r\n");
@@ -38,40 +72,122 @@ std::string shortened(std::string text) {
   return text;
 }
 
-Outcome ok(std::string output, std::size_t bytes_max) {
-  Outcome out;
-  if (output.size() > bytes_max) return out;
-  out.kind = Outcome::Kind::Ok;
-  out.output = std::move(output);
-  return out;
+// Annotations that can say nothing but what they are for: who a block is for, how important it is, when it changed.
+bool are_plain_annotations(json::Node annotations) {
+  if (!annotations.is_object()) return false;
+  for (const json::Member one : annotations.members()) {
+    if (one.name() == "priority") {
+      if (!one.value.is_number()) return false;
+    } else if (one.name() == "audience") {
+      if (!one.value.is_array() || one.value.size() > 2) return false;
+      for (const json::Node who : one.value.elements())
+        if (!who.is_text("user") && !who.is_text("assistant")) return false;
+    } else if (one.name() == "lastModified") {
+      constexpr std::string_view kTime = "0123456789-:.TZ+";
+      if (!one.value.is_string() || one.value.string().size() > 40 ||
+          one.value.string().find_first_not_of(kTime) != std::string_view::npos)
+        return false;
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
-}  // namespace
+// A block that is its text and nothing else.
+bool is_only_text(json::Node block) {
+  if (!block["type"].is_text("text") || !block["text"].is_string()) return false;
+  for (const json::Member one : block.members()) {
+    if (one.name() == "type" || one.name() == "text") continue;
+    if (one.name() == "annotations" && are_plain_annotations(one.value)) continue;
+    return false;
+  }
+  return true;
+}
 
-Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
+// Members of a result that say something beside its content.
+bool is_more(const json::Member& member) {
+  if (member.name() == "_meta") {
+    if (!member.value.is_object()) return true;
+    return any_of(member.value.members(), [](const json::Member& one) { return !is_among(kProtocolMeta, one.name()); });
+  }
+  if (member.name() == "isError") return !member.value.is_boolean();
+  if (member.name() == "resultType") return !member.value.is_text("complete");
+  if (member.name() == "ttlMs") return !member.value.is_number();
+  return !is_among(kResultMembers, member.name());
+}
+
+bool has_more(json::Node result) { return any_of(result.members(), is_more); }
+
+// --- what is judged -------------------------------------------------------------------------------------------------------------------
+
+void append_base64(std::string& out, std::string_view base64) {
+  const std::size_t padding = base64.ends_with("==") ? 2 : base64.ends_with('=') ? 1 : 0;
+  const std::size_t bytes = base64.size() / 4 * 3;
+  out += R"({"bytes":)" + std::to_string(bytes > padding ? bytes - padding : 0) + R"(,"sha256":)" +
+         quoted(sha256_hex(base64)) + "}";
+}
+
+using IsSkipped = bool (*)(const json::Member&);
+
+bool nothing(const json::Member&) { return false; }
+
+// The value as rules see it. `skips`: members of this object that are left out.
+void append_judged(std::string& out, json::Node node, IsSkipped skips) {
+  if (node.is_array()) {
+    out += '[';
+    bool is_first = true;
+    for (const json::Node one : node.elements()) {
+      if (!is_first) out += ',';
+      is_first = false;
+      append_judged(out, one, nothing);
+    }
+    out += ']';
+    return;
+  }
+  if (!node.is_object()) {
+    out += text_of(node);
+    return;
+  }
+  const bool is_media = (node["type"].is_text("image") || node["type"].is_text("audio")) && node["data"].is_string();
+  const json::Node blob = node["blob"].is_string() ? node["blob"] : json::Node();
+  out += '{';
+  bool is_first = true;
+  const auto begin_member = [&](std::string_view name) {
+    if (!is_first) out += ',';
+    is_first = false;
+    out += quoted(name) + ':';
+  };
+  for (const json::Member member : node.members()) {
+    if (skips(member)) continue;
+    begin_member(member.name());
+    if ((is_media && member.name() == "data") || (blob && member.name() == "blob"))
+      append_base64(out, member.value.string());
+    else append_judged(out, member.value, nothing);
+  }
+  if (blob && !node["text"]) {
+    const auto text = from_base64(blob.string());
+    if (text && find_invalid_utf8(*text) == text->size()) {
+      begin_member("text");
+      out += quoted(*text);
+    }
+  }
+  out += '}';
+}
+
+bool is_of_protocol(const json::Member& member) {
+  return member.name() == "resultType" || member.name() == "ttlMs" || member.name() == "cacheScope" ||
+         (member.name() == "_meta" && !is_more(member));
+}
+
+// The reading of everything but structuredContent.
+JudgedOutput reading_of(json::Node result) {
   const json::Node content = result["content"];
-  if (result["isError"].is_true()) {
-    Outcome out;
-    out.kind = Outcome::Kind::Error;
-    out.error_code = out.error_class = "tool_error";
-    out.error_message = shortened(text_of_blocks(content));
-    return out;
-  }
-  if (const json::Node structured = result["structuredContent"]) {
-    const std::string_view text = text_of(structured);
-    if (text.size() > bytes_max) return {};
-    return ok(std::string(text), bytes_max);
-  }
-  if (content.is_array() && content.size() == 1 && content.element(0)["text"].is_string() &&
-      content.element(0)["type"].is_text("text")) {
+  const bool is_text = all_of(content.elements(), is_only_text) && !has_more(result);
+  if (is_text && content.is_array() && content.size() == 1) {
     const std::string_view text = content.element(0)["text"].string();
-    if (text.size() > bytes_max) return {};
-    if (may_be_json(text) && json::parse(text)) return ok(std::string(text), bytes_max);
+    if (may_be_json(text) && json::parse(text)) return {std::string(text), false};
   }
-  std::size_t size = 0;
-  for (const json::Node block : content.elements())
-    if (block["text"].is_string()) size += block["text"].string().size();
-  if (size > bytes_max) return {};
   std::string out = R"({"text":)" + quoted(text_of_blocks(content)) + R"(,"content":[)";
   bool is_first = true;
   for (const json::Node block : content.elements()) {
@@ -79,10 +195,132 @@ Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
     is_first = false;
     out += block["type"].is_string() ? quoted(block["type"].string()) : "null";
   }
-  return ok(out + "]}", bytes_max);
+  out += ']';
+  if (is_text) return {out + "}", true};
+  out += R"(,"blocks":[)";
+  is_first = true;
+  for (const json::Node block : content.elements()) {
+    if (is_only_text(block)) continue;
+    if (!is_first) out += ',';
+    is_first = false;
+    append_judged(out, block, nothing);
+  }
+  out += ']';
+  std::string more;
+  for (const json::Member member : result.members()) {
+    if (member.name() == "_meta" && is_more(member)) {
+      out += R"(,"_meta":)";
+      append_judged(out, member.value, [](const json::Member& one) { return is_among(kProtocolMeta, one.name()); });
+    } else if (is_more(member)) {
+      more += (more.empty() ? "" : ",") + quoted(member.name()) + ':';
+      append_judged(more, member.value, nothing);
+    }
+  }
+  if (!more.empty()) out += R"(,"more":{)" + more + "}";
+  return {out + "}", false};
 }
 
-Outcome outcome_of_error(json::Node error) {
+bool has_text(json::Node value, std::string_view text) {
+  if (value.is_string()) return value.string() == text;
+  if (value.is_array()) return any_of(value.elements(), [&](json::Node one) { return has_text(one, text); });
+  return value.is_object() &&
+         any_of(value.members(), [&](const json::Member& one) { return has_text(one.value, text); });
+}
+
+// Does the rest of the result say nothing that is not in structuredContent?
+bool repeats(json::Node result, json::Node structured) {
+  if (has_more(result)) return false;
+  const auto canonical = json::canonical(structured, json::Numbers::Exact);
+  return all_of(result["content"].elements(), [&](json::Node block) {
+    if (!is_only_text(block)) return false;
+    const std::string_view text = block["text"].string();
+    if (text.empty() || has_text(structured, text)) return true;
+    if (!canonical || !may_be_json(text)) return false;
+    const auto document = json::parse(text);
+    if (!document) return false;
+    const auto same = json::canonical(document->root(), json::Numbers::Exact);
+    return same && *same == *canonical;
+  });
+}
+
+Outcome unjudged(std::string problem, std::size_t bytes = 0) {
+  Outcome out;
+  out.unjudged = std::move(problem);
+  out.bytes = bytes;
+  return out;
+}
+
+Outcome too_large(std::size_t bytes) { return unjudged("it is too large", bytes); }
+
+// --- types that are not known ---------------------------------------------------------------------------------------------------------
+
+bool is_tool_block(json::Node block) {
+  return block["type"].is_string() && is_among(kToolBlocks, block["type"].string());
+}
+bool is_sampling_block(json::Node block) {
+  return block["type"].is_string() && is_among(kSamplingBlocks, block["type"].string());
+}
+
+std::string unknown_type(json::Node block) {
+  if (!block["type"].is_string()) return "it has a content block without a type";
+  return "it has a content block of the type `" + printable(block["type"].string(), kTypeTextMax) +
+         "`, which Baton does not know";
+}
+
+// The problem with the first block of a list, or with the only one; empty: all are known.
+template <class IsKnown>
+std::string unknown_in(json::Node content, const IsKnown& is_known) {
+  if (content.is_array()) {
+    for (const json::Node block : content.elements())
+      if (!is_known(block)) return unknown_type(block);
+    return {};
+  }
+  return !content || is_known(content) ? std::string() : unknown_type(content);
+}
+
+std::string unknown_in_other(std::string_view method, json::Node result) {
+  if (method == "sampling/createMessage") return unknown_in(result["content"], is_sampling_block);
+  if (method != "prompts/get") return {};
+  for (const json::Node message : result["messages"].elements())
+    if (std::string problem = unknown_in(message["content"], is_tool_block); !problem.empty()) return problem;
+  return {};
+}
+
+}  // namespace
+
+Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
+  if (const std::size_t bytes = text_of(result).size(); bytes > bytes_max) return too_large(bytes);
+  const json::Node content = result["content"];
+  if (content && !content.is_array()) return unjudged("its `content` is not a list");
+  if (std::string problem = unknown_in(content, is_tool_block); !problem.empty()) return unjudged(std::move(problem));
+  Outcome out;
+  if (const json::Node structured = result["structuredContent"]) {
+    out.output.json = text_of(structured);
+    if (!repeats(result, structured)) out.also.push_back(reading_of(result));
+  } else {
+    out.output = reading_of(result);
+  }
+  if (result["isError"].is_true()) {
+    out.kind = Outcome::Kind::Error;
+    out.error_code = out.error_class = "tool_error";
+    out.error_message = shortened(text_of_blocks(content));
+  } else {
+    out.kind = Outcome::Kind::Ok;
+  }
+  return out;
+}
+
+Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t bytes_max) {
+  if (const std::size_t bytes = text_of(result).size(); bytes > bytes_max) return too_large(bytes);
+  if (std::string problem = unknown_in_other(method, result); !problem.empty()) return unjudged(std::move(problem));
+  Outcome out;
+  out.kind = Outcome::Kind::Ok;
+  append_judged(out.output.json, result, is_of_protocol);
+  return out;
+}
+
+Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
+  if (const std::size_t bytes = text_of(error).size(); bytes > bytes_max) return too_large(bytes);
   Outcome out;
   out.kind = Outcome::Kind::Error;
   const json::Node code = error["code"];
@@ -93,8 +331,108 @@ Outcome outcome_of_error(json::Node error) {
   else if (number == kParseError || (number <= kInvalidRequest && number >= kInvalidParams))
     out.error_class = "client_error";
   else out.error_class = "tool_error";
-  if (error["message"].is_string()) out.error_message = shortened(std::string(error["message"].string()));
+  const std::string message(error["message"].is_string() ? error["message"].string() : std::string_view());
+  out.error_message = shortened(message);
+  std::string& judged = out.output.json;
+  judged = R"({"text":)" + quoted(message) + R"(,"content":[])";
+  out.output.is_text = true;
+  std::string more;
+  for (const json::Member member : error.members()) {
+    if (member.name() == "code" || (member.name() == "message" && member.value.is_string())) continue;
+    out.output.is_text = false;
+    more += (more.empty() ? "" : ",") + quoted(member.name()) + ':';
+    append_judged(more, member.value, nothing);
+  }
+  if (!more.empty()) judged += R"(,"more":{)" + more + "}";
+  judged += '}';
   return out;
+}
+
+// --- taken out ------------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_own(std::string_view name) {
+  constexpr std::string_view kOwn = "dev.baton";
+  return name.starts_with(kOwn) && (name.size() == kOwn.size() || name[kOwn.size()] == '/' || name[kOwn.size()] == '.');
+}
+
+bool has_own(json::Node meta) {
+  return meta.is_object() && any_of(meta.members(), [](const json::Member& one) { return is_own(one.name()); });
+}
+
+void append_without_own(std::string& out, json::Node node, bool is_meta);
+
+bool contains_own(json::Node node) {
+  if (node.is_array()) return any_of(node.elements(), contains_own);
+  return node.is_object() && any_of(node.members(), [](const json::Member& one) {
+           return (one.name() == "_meta" && has_own(one.value)) || contains_own(one.value);
+         });
+}
+
+void append_without_own(std::string& out, json::Node node, bool is_meta) {
+  if (!node.is_array() && !node.is_object()) {
+    out += text_of(node);
+    return;
+  }
+  out += node.is_array() ? '[' : '{';
+  bool is_first = true;
+  const auto separate = [&] {
+    if (!is_first) out += ',';
+    is_first = false;
+  };
+  for (const json::Node one : node.elements()) {
+    separate();
+    append_without_own(out, one, false);
+  }
+  for (const json::Member one : node.members()) {
+    if (is_meta && is_own(one.name())) continue;
+    separate();
+    out += text_of(one.key);
+    out += ':';
+    append_without_own(out, one.value, one.name() == "_meta");
+  }
+  out += node.is_array() ? ']' : '}';
+}
+
+}  // namespace
+
+std::optional<std::string> without_own_meta(const Message& message) {
+  // Without the word and without an escape that could hide it there is nothing to look for.
+  const std::string& bytes = message.bytes();
+  if (bytes.find("dev.baton") == std::string::npos && bytes.find("\\u") == std::string::npos) return std::nullopt;
+  if (!message.root() || !contains_own(message.root())) return std::nullopt;
+  std::string out;
+  append_without_own(out, message.root(), false);
+  return out;
+}
+
+namespace {
+
+// A list without the elements that are not kept; nothing: all are.
+template <class IsKept>
+void keep_only(json::Node list, const IsKept& is_kept, std::vector<Splice>& splices) {
+  if (!list.is_array() || all_of(list.elements(), is_kept)) return;
+  std::string out = "[";
+  for (const json::Node one : list.elements()) {
+    if (!is_kept(one)) continue;
+    if (out.size() > 1) out += ',';
+    out += text_of(one);
+  }
+  splices.push_back(replacing(list, out + "]"));
+}
+
+}  // namespace
+
+std::optional<std::string> without_unknown_content(const Message& message) {
+  std::vector<Splice> splices;
+  for (const json::Node result : {message.result(), message.result()["result"], message.params()["result"]})
+    keep_only(result["content"], is_tool_block, splices);
+  keep_only(
+      message.result()["messages"], [](json::Node one) { return unknown_in(one["content"], is_tool_block).empty(); },
+      splices);
+  if (splices.empty()) return std::nullopt;
+  return splice(message.bytes(), std::move(splices));
 }
 
 }  // namespace baton::mcp

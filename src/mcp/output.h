@@ -1,24 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tool's answer is to the rules: the output of a call, and the class of an error.
+// What an answer is to the output rules of a contract, and what is taken out of a message before anybody gets it. Pure.
 //
-//   structuredContent                     it, whatever else there is
-//   one block of text that is JSON        that JSON
-//   anything else                         {"text": all blocks of text, a line feed between, "content": ["text", "image", ...]}
+// The result of a tools/call has up to two readings; every output invariant must be true of each
+// (docs/decisions/0054-what-an-output-rule-judges.md):
 //
-// A result with isError is an error of the class tool_error. A JSON-RPC error has its code as text; its class is client_error for
-// what the caller did wrong (-32700, -32600 to -32602), server_error for -32603 and tool_error for every other.
+//   structuredContent            it
+//   everything else              one block of text that is JSON, and nothing else: that JSON
+//                                blocks of text, and nothing else: {"text": all texts, a line feed between, "content": ["text", ...]},
+//                                and `$` is the text
+//                                anything more: {"text", "content", "blocks": [...], "_meta", "more"}; `$` is that object
+//
+// With structuredContent the second reading is left out when it says nothing that structuredContent does not say: each block is
+// text, and is either the JSON of structuredContent or one of the texts in it. Without structuredContent it is the only one.
+//
+// In `blocks` and in results of other operations the base64 of an image, a sound or a blob is {"bytes", "sha256"}; a blob that is
+// text has that text as `text`.
+//
+// A result with isError, and a JSON-RPC error, is an outcome of kind Error, with the same readings: what an error says reaches the
+// client as an output does. The class of a result with isError is tool_error. A JSON-RPC error has its code as text; its class is
+// client_error for what the caller did wrong (-32700, -32600 to -32602), server_error for -32603 and tool_error for every other.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "json/document.h"
+#include "mcp/message.h"
 #include "mcp/node.h"
 
 namespace baton::mcp {
 
-// Of a result object of tools/call. An output larger than `bytes_max` is not written: the outcome is Unknown then.
+// Of a result object of tools/call. The outcome is Unknown, and says why, when the whole result is larger than `bytes_max` or has a
+// content block of a type that is not known.
 Outcome outcome_of_result(json::Node result, std::size_t bytes_max);
+// Of the result of another method, of either side: the result without what belongs to the protocol.
+Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t bytes_max);
 // Of the error object of a JSON-RPC error.
-Outcome outcome_of_error(json::Node error);
+Outcome outcome_of_error(json::Node error, std::size_t bytes_max);
+
+// --- taken out ------------------------------------------------------------------------------------------------------------------------
+
+// The text of a message of a server without what only Baton may say: members of a `_meta` that begin with `dev.baton`, wherever it
+// is. Nothing: there are none.
+std::optional<std::string> without_own_meta(const Message& message);
+// The text of a message of a server without content blocks of types that are not known. Nothing: there are none.
+std::optional<std::string> without_unknown_content(const Message& message);
 
 }  // namespace baton::mcp

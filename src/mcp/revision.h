@@ -49,6 +49,7 @@ inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;  // an unknown tool, too
 inline constexpr int kInternalError = -32603;
+inline constexpr int kUrlElicitationRequired = -32042;  // 2025-11-25: the user is to open the links in its data
 inline constexpr int kHeaderMismatch = -32020;
 inline constexpr int kMissingCapability = -32021;
 inline constexpr int kUnsupportedVersion = -32022;

@@ -5,6 +5,7 @@
 // A task that is not known here has no judged output: what comes for it is not handed on.
 #include "diagnostics/diagnostic.h"
 #include "mcp/core.h"
+#include "mcp/methods.h"
 #include "mcp/output.h"
 
 namespace baton::mcp {
@@ -29,6 +30,12 @@ json::Node task_id_in(json::Node result) {
   return {};
 }
 
+// What a server asks for is judged in an answer to a call only.
+bool asks_for_input_in_task(json::Node task) {
+  const json::Node inputs = task["inputRequests"];
+  return inputs && !(inputs.is_object() && inputs.size() == 0);
+}
+
 }  // namespace
 
 std::string Conversation::Core::task_key(std::size_t server, std::string_view id) {
@@ -51,6 +58,7 @@ void Conversation::Core::begin_task(Call& call, Message& message) {
   task.call = call.number;
   task.tool = call.client_name;
   task.era = call.era;
+  if (!call.sent_token.empty()) task_tokens[call.server][call.sent_token] = call.number;
   const Ticket ticket = call.open;
   call.open = 0;
   if (const auto request = open_requests.find(ticket); request != open_requests.end()) {
@@ -83,7 +91,10 @@ void Conversation::Core::end_task(TaskState& task) {
 bool Conversation::Core::client_task(Ticket ticket, Message& message) {
   const std::string_view method = message.method();
   const json::Node id = message.params()["taskId"];
-  if (!id.is_string()) return false;
+  if (!id.is_string()) {
+    if (method == "tasks/list" || !needs_no_verdict(method)) return false;
+    return answer_error(ticket, kInvalidParams, "`taskId` is not a text"), true;
+  }
   std::size_t server = 0;
   std::string key;
   for (std::size_t at = 0; at < servers.size() && key.empty(); ++at)
@@ -96,9 +107,9 @@ bool Conversation::Core::client_task(Ticket ticket, Message& message) {
   if (method == "tasks/get") request.kind = Kind::TaskGet;
   if (method == "tasks/cancel") request.kind = Kind::TaskCancel;
   request.task = key;
-  // The modern era has no such method: that is for the server to say.
-  if (request.kind == Kind::TaskResult && key.empty() && request.era == Era::Legacy)
-    return answer_error(ticket, kInvalidParams, "Unknown task: " + std::string(id.string())), true;
+  // A task that is not known here is no call of this conversation.
+  if (key.empty()) return answer_error(ticket, kInvalidParams, "Unknown task: " + std::string(id.string())), true;
+  if (request.kind == Kind::Pass) return false;  // tasks/update and what else there is: judged like any request
   pass_to_server(ticket, server, message);
   return true;
 }
@@ -108,6 +119,8 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t, Message& mess
   if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
   const std::string key = request.task;
   const json::Node result = message.result();
+  if (asks_for_input_in_task(result))
+    return answer_error(ticket, kDenied, "the task asks the client for input, which is not supported for tasks");
   // Whatever it answers, an output is one.
   if (request.kind == Kind::TaskResult || result["content"] || result["structuredContent"])
     return task_result(key, result, message, ticket, kAside);
@@ -126,9 +139,12 @@ void Conversation::Core::task_notice(std::size_t server, Message& message, Ticke
   const std::string key = id.is_string() ? task_key(server, id.string()) : std::string();
   Stream stream = ticket == 0 ? kAside : stream_for(server, ticket);
   if (const json::Node subscription = message.meta()[kMetaSubscriptionId]) {
-    const auto by = by_sent_id[server].find(std::string(text_of(subscription)));
+    const auto by = by_sent_id[server].find(id_key(subscription));
     if (by != by_sent_id[server].end()) stream = stream_for(server, by->second);
   }
+  if (asks_for_input_in_task(params))
+    return note_dropped("server `" + catalogue.server_name(server) + "`", message.method(),
+                        "the task asks the client for input");
   if (const json::Node inner = params["result"]) return task_result(key, inner, message, 0, stream);
   if (params["status"].is_text("cancelled")) task_ended(key, "cancelled", {});
   if (params["status"].is_text("failed") && params["error"].is_object()) task_ended(key, "failed", params["error"]);
@@ -144,7 +160,7 @@ void Conversation::Core::task_ended(const std::string& key, std::string_view how
   Outcome outcome;
   outcome.kind = Outcome::Kind::Error;
   outcome.error_code = outcome.error_class = how;
-  if (error) outcome = outcome_of_error(error);
+  if (error) outcome = outcome_of_error(error, options.output_bytes_max);
   settle(call->second, outcome, false);
   end_call(call->first);
   found->second.call = 0;
@@ -175,7 +191,10 @@ void Conversation::Core::task_result(const std::string& key, json::Node result, 
   }
   TaskState& task = found->second;
   const Outcome outcome = outcome_of_result(result, options.output_bytes_max);
-  held.output = sha256(outcome.kind == Outcome::Kind::Ok ? std::string_view(outcome.output) : text_of(result));
+  std::string judged = outcome.kind == Outcome::Kind::Ok ? "ok" : "error";
+  for (const JudgedOutput& one : outcome.also) judged += one.json + "\n";
+  judged += outcome.output.json;
+  held.output = sha256(outcome.unjudged.empty() ? std::string_view(judged) : text_of(result));
   held.bytes = message.take_bytes();
   const auto call = calls.find(task.call);
   if (call == calls.end()) {  // judged before: the same passes again, and nothing else
@@ -183,8 +202,8 @@ void Conversation::Core::task_result(const std::string& key, json::Node result, 
     return hand_on(std::move(held), governed.enforces && !is_same,
                    task.passes ? unjudged(task.tool, "it is not what was judged before") : task.denial);
   }
-  if (outcome.kind == Outcome::Kind::Unknown) {
-    task.denial = unjudged(task.tool, "it is larger than " + std::to_string(options.output_bytes_max) + " bytes");
+  if (!outcome.unjudged.empty()) {
+    task.denial = mcp::unjudged(task.tool, outcome, options.output_bytes_max);
     settle(call->second, outcome, false);
     end_call(call->first);
     task.call = 0;

@@ -3,283 +3,232 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
-#include "adopt/adopt.h"
 #include "base/text.h"
+#include "hooks/facts.h"
+#include "protection/commands.h"
+#include "protection/guarded.h"
 #include "shell/effects.h"
-#include "shell/parse.h"
 
 namespace baton::protection {
 namespace {
 
-enum class Guard : std::uint8_t { None, Fixed, Secret };
+constexpr std::size_t kTextsMax = 10'000;
+constexpr std::size_t kPathBytesMax = 4096;  // Linux opens no longer one
+constexpr std::size_t kJoinedMax = 24;       // strings that are tried behind each other
+constexpr std::size_t kJoinedBytesMax = 1024;
 
-// --- by name ----------------------------------------------------------------------------------------------------------------------
-
-// Wherever they lie: the last parts of a path, or its parts in the middle when a folder is meant (it ends with a slash).
-constexpr std::array<std::string_view, 3> kSecretNames = {".baton/", ".config/baton/", "operator.token"};
-// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, and folders of a run.
-constexpr std::array<std::string_view, 10> kFixedNames = {
-    ".codex/hooks.json", ".github/hooks/",    ".copilot/hooks/",    ".copilot/config.json", ".opencode/plugins/",
-    ".opencode/plugin/", "opencode/plugins/", ".cursor/hooks.json", ".gemini/extensions/",  ".claude/plugins/"};
-constexpr std::string_view kRunFolder = "baton-run-";
-
-using Parts = std::vector<std::string_view>;
-
-Parts parts_of(std::string_view path) {
-  Parts out;
-  for (const std::string_view part : split(path, '/')) {
-    if (part.empty() || part == ".") continue;
-    if (part == ".." && !out.empty() && out.back() != "..") out.pop_back();
-    else out.push_back(part);
-  }
+// `filePath`, `file_path`, `FILE-PATH`
+std::string plain_name(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (is_alphanumeric(c)) out.push_back(to_lower(c));
   return out;
 }
 
-struct Name {
-  Parts parts;
-  bool is_folder = false;
-  std::string text;  // the parts with a slash between
-
-  Name(std::string_view path, bool folder) : parts(parts_of(path)), is_folder(folder) {
-    for (const std::string_view part : parts) text.append(text.empty() ? "" : "/").append(part);
-  }
-};
-
-const std::vector<Name>& fixed_names() {
-  static const std::vector<Name> kNames = [] {
-    std::vector<Name> out;
-    for (const std::string_view name : kFixedNames) out.emplace_back(name, name.ends_with('/'));
-    for (const hooks::Client client : {hooks::Client::Claude, hooks::Client::Codex, hooks::Client::Gemini,
-                                       hooks::Client::Copilot, hooks::Client::OpenCode, hooks::Client::Cursor})
-      for (const adopt::Place& place : adopt::places_of(client)) out.emplace_back(place.path, false);
-    return out;
-  }();
-  return kNames;
-}
-
-const std::vector<Name>& secret_names() {
-  static const std::vector<Name> kNames = [] {
-    std::vector<Name> out;
-    for (const std::string_view name : kSecretNames) out.emplace_back(name, name.ends_with('/'));
-    return out;
-  }();
-  return kNames;
-}
-
-bool is_at(const Parts& path, std::size_t at, const Parts& name) {
-  return at + name.size() <= path.size() &&
-         std::equal(name.begin(), name.end(), path.begin() + static_cast<std::ptrdiff_t>(at));
-}
-
-bool is_named(const Parts& path, const Name& name) {
-  if (path.size() < name.parts.size()) return false;
-  if (!name.is_folder) return is_at(path, path.size() - name.parts.size(), name.parts);
-  for (std::size_t at = 0; at + name.parts.size() <= path.size(); ++at)
-    if (is_at(path, at, name.parts)) return true;
-  return false;
-}
-
-// The folder a protected file lies in, by its name: taking that away takes the file away.
-bool is_folder_of(const Parts& path, const Name& name) {
-  for (std::size_t length = 1; length < name.parts.size(); ++length)
-    if (const Parts head(name.parts.begin(), name.parts.begin() + static_cast<std::ptrdiff_t>(length));
-        path.size() >= length && is_at(path, path.size() - length, head) && head.back().starts_with('.'))
-      return true;
-  return false;
-}
-
-// --- by place ---------------------------------------------------------------------------------------------------------------------
-
-class Guarded {
- public:
-  explicit Guarded(const Paths& paths) : paths_(paths) {}
-
-  Guard guard(std::string_view path) const {
-    const Parts parts = parts_of(path);
-    const auto names = [&](const std::vector<Name>& all) {
-      return std::ranges::any_of(all, [&](const Name& name) { return is_named(parts, name); });
-    };
-    const auto within = [&](const std::vector<std::string>& all) {
-      return std::ranges::any_of(all, [&](const std::string& one) { return shell::is_within(path, one); });
-    };
-    if (names(secret_names()) || within(paths_.secret)) return Guard::Secret;
-    if (names(fixed_names()) || within(paths_.fixed)) return Guard::Fixed;
-    if (std::ranges::any_of(parts, [](std::string_view part) { return part.starts_with(kRunFolder); }))
-      return Guard::Fixed;
-    return Guard::None;
-  }
-
-  // Does something protected lie in it, so that moving or removing it would do the same to that?
-  bool holds_guarded(std::string_view folder) const {
-    const Parts parts = parts_of(folder);
-    if (std::ranges::any_of(fixed_names(), [&](const Name& name) { return is_folder_of(parts, name); })) return true;
-    for (const auto* all : {&paths_.secret, &paths_.fixed})
-      if (std::ranges::any_of(*all, [&](const std::string& one) { return shell::is_within(one, folder); })) return true;
-    return false;
-  }
-
-  std::string absolute(std::string_view path, std::string_view cwd) const {
-    if (!paths_.home.empty() && (path == "~" || path.starts_with("~/")))
-      return shell::normalised("", paths_.home + "/" + std::string(path.substr(1)));
-    const std::string out = shell::normalised(cwd, path);
-    return out.empty() ? std::string(path) : out;
-  }
-
-  // In a text that was not read to its end: does something in it look like a name or a place of these?
-  Guard mentioned(std::string_view text) const {
-    const auto says = [&](const std::string& what) {
-      const auto is_part = [](char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; };
-      for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) {
-        const std::size_t end = at + what.size();
-        const bool begins = at == 0 || !is_part(text[at - 1]) || what.front() == '/';
-        if (begins && (end == text.size() || !is_part(text[end]))) return true;
-      }
-      return false;
-    };
-    const auto any_name = [&](const std::vector<Name>& all) {
-      return std::ranges::any_of(all, [&](const Name& name) { return says(name.text); });
-    };
-    if (any_name(secret_names()) || std::ranges::any_of(paths_.secret, says)) return Guard::Secret;
-    if (any_name(fixed_names()) || std::ranges::any_of(paths_.fixed, says)) return Guard::Fixed;
-    return Guard::None;
-  }
-
- private:
-  const Paths& paths_;
-};
-
-// --- command lines ----------------------------------------------------------------------------------------------------------------
-
-// Programs for which a folder that is written is one that is gone, or another, afterwards.
-constexpr std::array<std::string_view, 10> kTakesAway = {"rm",    "rmdir", "mv",     "ln",    "chmod",
-                                                         "chown", "chgrp", "unlink", "shred", "find"};
-// Programs that run the text in one of their words.
-constexpr std::array<std::string_view, 12> kRunsText = {"python", "python2", "python3", "node", "nodejs", "perl",
-                                                        "ruby",   "php",     "lua",     "deno", "bun",    "awk"};
-
-bool runs_one_of(const shell::Parsed& parsed, std::span<const std::string_view> programs) {
-  for (const std::string& program : shell::programs_of(parsed))
-    if (std::ranges::find(programs, shell::base_name(program)) != programs.end()) return true;
-  return false;
-}
-
-// Commands of Baton's that are for whoever stands above the agent: they take the wiring out, end the node, or speak for the client.
-std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
-  static constexpr std::array<std::string_view, 3> kForOthers = {"adopt", "serve", "stop"};
-  for (const shell::Command& command : parsed.commands) {
-    if (command.words.empty() || !command.words.front().is_literal()) continue;
-    const std::string_view program = shell::base_name(command.words.front().text);
-    if (program == "baton-hook") return "the hook itself, which is for the client";
-    if (program != "baton") continue;
-    // The subcommand, or what may be it.
-    for (const shell::Word& word : std::span(command.words).subspan(1)) {
-      if (!word.is_literal()) return "a command of Baton's that is not known";
-      if (std::ranges::find(kForOthers, word.text) != kForOthers.end()) return "`baton " + word.text + "`";
-      if (!word.text.starts_with('-')) break;
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<Touch> touched_by_command(const Guarded& guarded, std::string_view line, std::string_view cwd) {
-  const shell::Parsed parsed = shell::parse(line);
-  if (auto others = command_for_others(parsed)) return Touch{std::move(*others), true};
-  const shell::Effects effects = shell::effects_of(parsed, cwd);
-  const bool takes_away = runs_one_of(parsed, kTakesAway);
-  for (const std::string& path : effects.writes)
-    if (guarded.guard(path) != Guard::None || (takes_away && guarded.holds_guarded(path))) return Touch{path, true};
-  for (const std::string& path : effects.paths) {
-    const Guard guard = guarded.guard(path);
-    if (guard == Guard::Secret || (guard == Guard::Fixed && !effects.writes_known)) return Touch{path, true};
-  }
-  if (parsed.opaque() || !effects.paths_known || runs_one_of(parsed, kRunsText)) {
-    const Guard guard = guarded.mentioned(line);
-    if (guard == Guard::Secret || (guard == Guard::Fixed && !effects.writes_known))
-      return Touch{"something of Baton's in the command", true};
-  }
-  return std::nullopt;
-}
-
-// --- other tools ------------------------------------------------------------------------------------------------------------------
-
-bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+template <std::size_t N>
+bool is_in(std::string_view name, const std::array<std::string_view, N>& names) {
   return std::ranges::find(names, name) != names.end();
 }
 
 // Members that hold what is written, or words, rather than where.
-constexpr std::array<std::string_view, 16> kContent = {
-    "content", "contents", "new_string", "old_string", "newText", "oldText", "new_str",     "old_str",
-    "text",    "message",  "body",       "prompt",     "query",   "pattern", "description", "patch"};
-constexpr std::array<std::string_view, 22> kPathNames = {
-    "path",      "paths",    "file",     "files",         "file_path",     "filePath",
-    "filepath",  "filename", "fileName", "absolute_path", "notebook_path", "dir",
-    "directory", "folder",   "source",   "destination",   "target",        "from",
-    "to",        "uri",      "writes",   "location"};
-
-constexpr std::size_t kTextsMax = 10'000;
+bool is_content(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNames = {"body",   "description", "instruction", "message",
+                                                             "newstr", "newsource",   "oldstr",      "prompt"};
+  if (is_in(name, kNames)) return true;
+  for (const std::string_view end : {"text", "content", "contents", "string"})  // `file_text`, `newString`
+    if (name.ends_with(end)) return true;
+  return false;
+}
+bool is_path(std::string_view name) {
+  static constexpr std::array<std::string_view, 13> kWords = {"path",     "file",      "dir",    "folder",   "uri",
+                                                              "target",   "dest",      "source", "location", "root",
+                                                              "notebook", "workspace", "output"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return name.find(word) != name.npos; });
+}
+bool is_command(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNames = {"command",  "cmd",    "commandline", "shellcommand",
+                                                             "commands", "script", "shell",       "bash"};
+  return is_in(name, kNames);
+}
+bool is_words(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kNames = {"args",    "arguments", "argv",
+                                                             "options", "flags",     "extraargs"};
+  return is_in(name, kNames);
+}
+bool is_code(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNames = {"code",   "sourcecode", "python",  "javascript",
+                                                             "script", "expression", "snippet", "eval"};
+  return is_in(name, kNames);
+}
+bool is_patch(std::string_view name) {
+  static constexpr std::array<std::string_view, 4> kNames = {"patch", "diff", "patchtext", "input"};
+  return is_in(name, kNames);
+}
 
 // Words in the names of tools for which a folder is gone, or another, afterwards.
 bool takes_away(std::string_view tool) {
-  static constexpr std::array<std::string_view, 5> kWords = {"move", "rename", "delete", "remove", "link"};
+  static constexpr std::array<std::string_view, 16> kWords = {
+      "move",   "rename",  "delete", "remove", "link",  "copy",  "extract", "unzip",
+      "unpack", "archive", "sync",   "chmod",  "chown", "trash", "zip",     "duplicate"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return tool.find(word) != tool.npos; });
+}
+// Of these, tools that read all that is in a folder.
+bool reads_trees(std::string_view tool) {
+  static constexpr std::array<std::string_view, 5> kWords = {"copy", "archive", "sync", "zip", "duplicate"};
   return std::ranges::any_of(kWords, [&](std::string_view word) { return tool.find(word) != tool.npos; });
 }
 
-class Leaves {
+class Strings {
  public:
-  Leaves(const Guarded& guarded, std::string_view tool, std::string_view cwd)
-      : guarded_(guarded), takes_away_(takes_away(tool)), cwd_(cwd) {}
+  Strings(Guarded& guarded, std::string_view tool, std::string_view cwd)
+      : guarded_(guarded), tool_(plain_name(tool)), takes_away_(takes_away(tool_)), cwd_(cwd) {}
 
-  std::optional<Touch> look(json::Node node, std::string_view name) {
-    if (node.is_string()) return look_at(node.string(), name);
-    std::optional<Touch> found;
-    const auto keep = [&](std::optional<Touch> one) {
-      if (one && (!found || one->always)) found = std::move(one);
-    };
-    if (node.is_array())
-      for (const json::Node one : node.elements()) {
-        keep(look(one, name));
-        if (found && found->always) break;
-      }
-    if (node.is_object())
-      for (const json::Member member : node.members()) {
-        keep(look(member.value, member.name()));
-        if (found && found->always) break;
-      }
-    return found;
+  std::optional<Touch> run(json::Node arguments) {
+    names_path_ = has_path(arguments);
+    walk(arguments, {});
+    if (!is_over()) join();
+    if (!is_over() && guarded_.is_exhausted()) touch({"more paths than are looked through", true});
+    return std::move(touch_);
   }
 
  private:
-  std::optional<Touch> look_at(std::string_view text, std::string_view name) {
-    // More texts than that are no call that anybody understands: each of them would have to be looked at.
-    if (++count_ > kTextsMax) return Touch{"more texts than are looked through", true};
-    if (text.empty() || text.size() > 4096 || text.find('\n') != text.npos) return std::nullopt;
-    if (text.starts_with("file://")) text.remove_prefix(7);
-    const bool looks = text.starts_with('/') || text.starts_with("~/") || text.starts_with("./") ||
-                       text.starts_with("../") || text.starts_with(".");
-    if (is_one_of(name, kContent) || (!looks && !is_one_of(name, kPathNames))) return std::nullopt;
-    std::string path = guarded_.absolute(text, cwd_);
-    const Guard guard = guarded_.guard(path);
-    if (guard == Guard::None && !(takes_away_ && guarded_.holds_guarded(path))) return std::nullopt;
-    return Touch{std::move(path), guard == Guard::Secret};
+  bool is_over() const { return touch_ && touch_->always; }
+  void touch(Touch found) {
+    if (touch_ && (touch_->always || !found.always)) return;
+    const std::string whole = shell::normalised("", found.path);
+    if (!whole.empty()) found.path = whole;
+    touch_ = std::move(found);
   }
 
-  const Guarded& guarded_;
+  static bool has_path(json::Node node) {
+    for (const json::Node one : node.elements())
+      if (has_path(one)) return true;
+    for (const json::Member member : node.members()) {
+      if (member.name() == hooks::kFacts) continue;
+      const bool holds_text = member.value.is_string() || member.value.element(0).is_string();
+      const std::string name = plain_name(member.name());
+      if (holds_text && is_path(name) && !is_content(name)) return true;
+      if (has_path(member.value)) return true;
+    }
+    return false;
+  }
+
+  void walk(json::Node node, std::string_view name) {
+    if (is_over()) return;
+    if (node.is_string()) return string(node.string(), name);
+    for (const json::Node one : node.elements()) walk(one, name);
+    for (const json::Member member : node.members()) {
+      const std::string own = plain_name(member.name());
+      if (const std::string_view spelled = member.name();
+          spelled.find_first_of("./\\%") != spelled.npos && spelled != hooks::kFacts) {
+        if (count()) path(spelled);
+      }
+      // `files: {"a.txt": "..."}` has the path as the name: what stands there is content, and its member's name is no rule for it.
+      walk(member.value, own);
+    }
+  }
+
+  // More strings than that are no call that anybody understands: each of them would have to be looked at.
+  bool count() {
+    if (++count_ <= kTextsMax) return true;
+    touch({"more texts than are looked through", true});
+    return false;
+  }
+
+  void string(std::string_view text, std::string_view name) {
+    if (!count() || text.empty()) return;
+    if ((is_patch(name) || tool_.find("patch") != tool_.npos) && text.find('\n') != text.npos) return patch(text);
+    const bool content = is_content(name);
+    if (content && names_path_) return;
+    if (is_command(name))
+      if (auto found = touched_by_command(guarded_, text, cwd_)) return touch(std::move(*found));
+    if (is_code(name)) mention(text, false);
+    if (is_words(name))
+      for (const std::string_view word : split(text, ' ')) path(word);
+    if (text.size() <= kPathBytesMax) return path(text, !content);
+    if (!content) return mention(text, true);
+    for (const std::string_view line : split(text, '\n'))
+      if (line.size() <= kPathBytesMax && !is_over()) path(line, false);
+  }
+
+  void mention(std::string_view text, bool begins) {
+    const Guard guard = guarded_.mentioned(text, begins);
+    if (guard != Guard::None) touch({"something of Baton's in a long text", guard == Guard::Secret});
+  }
+
+  void path(std::string_view text, bool joins = true) {
+    if (text.empty() || is_over()) return;
+    const Guarded::Found found = guarded_.find_any(text);
+    take(found);
+    if (joins && text.size() <= kJoinedBytesMax && joined_.size() <= kJoinedMax) joined_.emplace_back(text);
+  }
+
+  void take(const Guarded::Found& found) {
+    if (found.guard != Guard::None) return touch({found.path, found.guard == Guard::Secret});
+    if (takes_away_ && found.holds) touch({found.path, found.holds_secret && reads_trees(tool_)});
+  }
+
+  // A folder in one string and a path below it in another.
+  void join() {
+    if (joined_.size() > kJoinedMax) return;
+    std::vector<std::string> folder(1);
+    for (std::size_t above = 0; above < joined_.size(); ++above)
+      for (std::size_t below = 0; below < joined_.size(); ++below) {
+        if (above == below || is_over()) continue;
+        const std::string_view rest = joined_[below];
+        if (rest.starts_with('/') || rest.starts_with('~')) continue;
+        take(guarded_.find(joined_[above] + "/" + std::string(rest)));
+      }
+  }
+
+  // `--- a/x`, `+++ b/x`, `diff --git a/x b/x`, `rename to x`, `*** Update File: x`; other lines are content when they are marked so.
+  void patch(std::string_view text) {
+    for (std::string_view line : split(text, '\n')) {
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (is_over()) return;
+      bool is_header = false;
+      for (const std::string_view front :
+           {"--- ", "+++ ", "diff --git ", "rename from ", "rename to ", "copy from ", "copy to ",
+            "Index: ", "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"}) {
+        if (!trim(line).starts_with(front)) continue;
+        is_header = true;
+        const std::string_view rest = trim(trim(line).substr(front.size()));
+        for (const std::string_view word : split(rest, ' ')) header(word);
+        header(rest.substr(0, rest.find('\t')));
+      }
+      if (!is_header && line.find_first_of("+-@ \\") != 0) path(line, false);
+    }
+  }
+  void header(std::string_view name) {
+    if (name.starts_with("a/") || name.starts_with("b/")) path(name.substr(2), false);
+    path(name, false);
+  }
+
+  Guarded& guarded_;
+  const std::string tool_;
   const bool takes_away_;
   const std::string_view cwd_;
+  bool names_path_ = false;
   std::size_t count_ = 0;
+  std::vector<std::string> joined_;
+  std::optional<Touch> touch_;
 };
+
+std::string text_in(json::Node object, std::string_view name) {
+  return object[name].is_string() ? std::string(object[name].string()) : std::string();
+}
 
 }  // namespace
 
-std::optional<Touch> touched(const Paths& paths, std::string_view tool, json::Node arguments) {
+std::optional<Touch> touched(const Paths& paths, std::string_view tool, json::Node arguments, std::string_view cwd) {
   if (!arguments.is_object()) return std::nullopt;
-  const Guarded guarded(paths);
-  const std::string cwd = arguments["cwd"].is_string() ? std::string(arguments["cwd"].string()) : std::string();
-  if (tool == "Bash" && arguments["command"].is_string())
-    return touched_by_command(guarded, arguments["command"].string(), cwd);
-  return Leaves(guarded, tool, cwd).look(arguments, {});
+  const json::Node facts = arguments[hooks::kFacts];
+  const std::string where = facts["cwd"].is_string() ? text_in(facts, "cwd") : std::string(cwd);
+  Guarded guarded(paths, where);
+  if (hooks::facts_of(tool) == hooks::FactsOf::Command && facts["command"].is_string())
+    return touched_by_command(guarded, facts["command"].string(), where);
+  return Strings(guarded, tool, where).run(arguments);
 }
 
 }  // namespace baton::protection

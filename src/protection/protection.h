@@ -2,11 +2,26 @@
 // What no agent may touch, whatever its contract says: the store and its keys, the operator's token, the packs, the settings by which
 // clients call Baton's hooks and proxy, and Baton's own programs. Whoever could change them could switch off everything else.
 //
-// Pure: arguments of a call in, the path that it must not touch out. Paths are compared as text (a link may lead elsewhere), and a
-// program that was started does what it does: this closes the plain ways, not all of them. A node that runs as a user of its own, on files
-// that the agent's user cannot write, is what closes the rest.
+// Pure: the arguments of a call in, the path that it must not touch out. What the file system adds, where links lead, comes in by `Links`.
+//
+// A command line is read as the shell would (shell/parse.h). Its words, redirections and assignments are compared, with what globs and braces
+// may become; programs that copy, move, pack or unpack whole folders are known by name. A line that was not read to its end, or that runs text,
+// is refused when it mentions a protected name.
+//
+// Of every other tool each string counts, at any depth, and each name of a member: in every spelling that a tool may read (spelling.h), and,
+// when it is relative, behind every other string of the call. So that nothing passes that a tool may cut off or split:
+//   - control characters: each piece between them is judged, and the text without them
+//   - more than 4,096 bytes, or more spellings than are looked through: refused when a protected name begins anywhere in it
+//   - more than 10,000 strings, or more places in the file system than 2,000: refused
+// A member that holds content by its name (`content`, `new_string`, `message`, ...) is passed over when the call has another member that names
+// a path; else it is judged, without mentions. A patch is judged by its headers.
+//
+// Not seen: what a program does once it runs, hard links that exist already, a link that is made after the check, a name that a program puts
+// together, the files that a version control system brings along. A node that runs as a user of its own, on files that the agent's user cannot
+// write, is what closes these.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,11 +31,21 @@
 
 namespace baton::protection {
 
+// The links of the file system.
+class Links {
+ public:
+  virtual ~Links() = default;
+  // Where an absolute path leads when every symbolic link on the way is followed, `..` going above what the link leads to. What is not there is
+  // kept as text.
+  virtual std::string resolved(const std::string& path) const = 0;
+};
+
 // Of one node, beside what is protected by its name everywhere (`.baton`, `.claude/settings.json`, ...). Absolute, without `.` and `..`.
 struct Paths {
-  std::vector<std::string> secret;  // not even read: stores, keys, tokens
-  std::vector<std::string> fixed;   // not written: programs, packs
-  std::string home;                 // what `~` is; empty: not known
+  std::vector<std::string> secret;          // not even read: stores, keys, tokens
+  std::vector<std::string> fixed;           // not written: programs, packs
+  std::string home;                         // what `~` is; empty: not known
+  std::shared_ptr<const Links> links = {};  // null: no link is followed
 };
 
 struct Touch {
@@ -28,8 +53,9 @@ struct Touch {
   bool always = false;  // false: it matters only when the tool writes
 };
 
-// The first protected path that a call of `tool` with these arguments touches. `Bash` is read as the command line it is; of every other tool each
-// text that is a path, by its look or by the name of its member, counts.
-std::optional<Touch> touched(const Paths& paths, std::string_view tool, json::Node arguments);
+// The first protected path that a call of `tool` with these arguments touches. A client's own shell is read as the command line it is, from the
+// facts that Baton derived (hooks/facts.h). `cwd`: where the call is made, when the facts do not say; empty: not known.
+std::optional<Touch> touched(const Paths& paths, std::string_view tool, json::Node arguments,
+                             std::string_view cwd = {});
 
 }  // namespace baton::protection

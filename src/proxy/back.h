@@ -26,8 +26,9 @@ class BackListener {
   virtual void attempt_failed(std::size_t server, mcp::Ticket ticket, mcp::AttemptFailure failure) = 0;
   // The server closed the answer to a request before its end, in good order; it is taken up again after so many milliseconds.
   virtual void left_off(std::size_t, mcp::Ticket, mcp::Milliseconds) {}
-  // What was under way there is lost; and: there is somebody again, who knows nothing of what was said before.
-  virtual void gone(std::size_t server, std::string why) = 0;
+  // What was under way there is lost; `returns`: it is being started again. And: there is somebody again, who knows nothing of what
+  // was said before.
+  virtual void gone(std::size_t server, std::string why, bool returns) = 0;
   virtual void back(std::size_t server) = 0;
   // After Back::is_full().
   virtual void drained(std::size_t server) = 0;

@@ -35,7 +35,7 @@ void ChildBack::run() {
     // Nothing that time would mend: the next start would fail alike.
     const std::string why = "could not be started: " + child.error().reason;
     shared_.report(options_.name + ": " + why);
-    return later([this, why] { listener_.gone(server_, why); });
+    return later([this, why] { listener_.gone(server_, why, false); });
   }
   child_ = std::move(*child);
   broken_.clear();
@@ -115,7 +115,7 @@ void ChildBack::lost(std::string why) {
       if (child_ != nullptr && !child_->has_ended()) listener_.back(server_);
     });
   }
-  listener_.gone(server_, std::move(why));
+  listener_.gone(server_, std::move(why), again);
 }
 
 void ChildBack::end() {

@@ -11,7 +11,9 @@
 #include "base/ids.h"
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "contract/tools_lock.h"
 #include "json/parse.h"
+#include "json/value.h"
 #include "proxy/back.h"
 #include "proxy/child_back.h"
 #include "proxy/http_back.h"
@@ -117,9 +119,9 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       conversation_.left_off(now(), server, ticket, retry_after, out);
     });
   }
-  void gone(std::size_t server, std::string why) override {
-    turn([this, server, why = std::move(why)](mcp::Actions& out) {
-      conversation_.server_gone(now(), server, why, out);
+  void gone(std::size_t server, std::string why, bool returns) override {
+    turn([this, server, why = std::move(why), returns](mcp::Actions& out) {
+      conversation_.server_gone(now(), server, why, out, returns);
     });
   }
   void back(std::size_t server) override {
@@ -215,8 +217,11 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       is_opening_ = false;
       if (is_over_) return;
       if (is_ending_) return close_session();  // nobody needs it any more
-      if (opened.ok) session_opened(opened.text);
-      else session_refused(opened.text, is_named);
+      if (!opened.ok) return session_refused(opened.text, is_named);
+      mcp::Session session = session_of(opened.text);
+      if (const std::string problem = read_pack(opened.mcp, session); !problem.empty())
+        return session_refused(problem, is_named);
+      session_opened(std::move(session));
     });
   }
   void carry_out(mcp::Propose one) {
@@ -316,6 +321,9 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     mcp::Options out;
     out.servers.clear();
     for (const ServerOptions& server : options.servers) out.servers.push_back(server.name);
+    out.servers_are_all = options.servers_are_all;
+    out.client = options.client;
+    out.discover_needs_session = options.discover_needs_session;
     out.session_is_given = !options.node.session_id.empty();
     if (!options.node.session_token.empty()) out.given_token = sha256(options.node.session_token);
     out.id_prefix = std::move(id_prefix);
@@ -332,8 +340,24 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     for (const auto& back : backs_) back->start();
   }
 
-  void session_opened(std::string_view body) {
-    mcp::Session session = session_of(body);
+  // What the proxy needs to know of the session's pack; what is wrong with it, or nothing.
+  static std::string read_pack(std::string_view body, mcp::Session& session) {
+    const auto document = json::parse(body);
+    const json::Node root = document ? document->root() : json::Node();
+    if (!root["contracts"].is_array()) return "the node's answer about the session's pack has no `contracts`";
+    session.contracts.emplace();
+    for (const json::Node one : root["contracts"].elements())
+      if (one.is_string()) session.contracts->emplace(one.string());
+    session.held.wording_may_change = root["wording_changes"].is_text("allow");
+    session.held.suspicious_is_withheld = root["suspicious_text"].is_text("withhold");
+    if (!root["tools_lock"]) return {};
+    contract::LockRead lock = contract::read_tools_lock(json::write(root["tools_lock"]));
+    session.held.lock = std::move(lock.lock);
+    return lock.problem.empty() ? std::string()
+                                : "tools.lock.json of the session's pack cannot be used: " + lock.problem;
+  }
+
+  void session_opened(mcp::Session session) {
     session.id = node_.session_id();
     node_.follow(id_prefix_,
                  [this] { turn([this](mcp::Actions& out) { conversation_.session_changed(now(), out); }); });
@@ -363,6 +387,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     if (session["governed"]) session = session["governed"];
     mcp::Session out;
     out.enforces = !session["mode"].is_string() || session["mode"].is_text("enforce");
+    out.drops_unknown_content = session["unknown_content"].is_text("drop");
     out.user_is_operator = session["client_user_is_operator"].is_true() && !shared_.options.operator_token.empty();
     if (session["client_user_is_operator"].is_true() && !out.user_is_operator &&
         !std::exchange(shared_.said_no_operator, true))

@@ -58,7 +58,7 @@ void HttpBack::after(milliseconds time, std::function<void()> what) {
 void HttpBack::start() {
   if (client_) return;
   shared_.report(options_.name + ": " + problem_);
-  later([this] { listener_.gone(server_, "cannot be called: " + problem_); });
+  later([this] { listener_.gone(server_, "cannot be called: " + problem_, false); });
 }
 
 // --- sending ----------------------------------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ void HttpBack::whole(const AskedPtr& asked, const net::HttpAnswer& answer) {
   }
   if (answer.status == 404 && !session_id_.empty() && !asked->is_modern) {
     forget_session();
-    listener_.gone(server_, "does not know its session any more");
+    listener_.gone(server_, "does not know its session any more", true);
     if (*alive) listener_.back(server_);
     return;
   }

@@ -99,8 +99,9 @@ void NodeLink::open(std::string token, std::function<void(Opened)> opened) {
   if (!token.empty()) return join(std::move(token), std::move(opened));
   if (!options.node.session_id.empty()) {
     if (session_id_.empty()) adopt(options.node.session_id, options.node.session_token);
-    return ask(request("GET", base_), [opened = std::move(opened)](int status, std::string body, bool) {
-      opened(status == 200 ? Opened{true, std::move(body)} : Opened{false, refusal_text(status, body)});
+    return ask(request("GET", base_), [this, opened = std::move(opened)](int status, std::string body, bool) {
+      if (status != 200) return opened(Opened{false, refusal_text(status, body)});
+      read_pack(std::move(body), opened);
     });
   }
   json::Value body = json::Value::object();
@@ -126,8 +127,17 @@ void NodeLink::open(std::string token, std::function<void(Opened)> opened) {
       return opened({false, "the node's answer names no session"});
     is_own_ = true;
     adopt(std::string(session["id"].string()), std::string(session["token"].string()));
-    opened({true, std::move(answer)});
+    read_pack(std::move(answer), opened);
   });
+}
+
+// Names of contracts, and the definitions that are approved: without them no name could be told, so that nothing goes ahead.
+void NodeLink::read_pack(std::string session, std::function<void(Opened)> opened) {
+  ask(request("GET", base_ + "/mcp"),
+      [session = std::move(session), opened = std::move(opened)](int status, std::string body, bool) mutable {
+        if (status != 200) return opened(Opened{false, refusal_text(status, body)});
+        opened(Opened{true, std::move(session), std::move(body)});
+      });
 }
 
 // Whoever names a session is told little about why it is none: it may not be theirs.
@@ -149,7 +159,7 @@ void NodeLink::join(std::string token, std::function<void(Opened)> opened) {
     const auto document = status == 200 ? json::parse(body) : tl::make_unexpected(json::ParseError{});
     if (!document || !document->root()["session"]["governed"]["standing"].is_text("open")) return opened(none);
     adopt(id, token);
-    opened({true, std::move(body)});
+    read_pack(std::move(body), opened);
   });
 }
 

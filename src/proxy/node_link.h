@@ -46,7 +46,8 @@ class NodeLink {
   // token that is. May be asked again after it was refused.
   struct Opened {
     bool ok = false;
-    std::string text;  // what the node says of the session, or why there is none: a sentence without the token
+    std::string text;      // what the node says of the session, or why there is none: a sentence without the token
+    std::string mcp = {};  // what it says of the session's pack, for a proxy
   };
   void open(std::string token, std::function<void(Opened)> opened);
   const std::string& session_id() const { return session_id_; }
@@ -86,6 +87,7 @@ class NodeLink {
   void ask(net::AsyncRequest request, std::function<void(int, std::string, bool sent)> heard);
   void adopt(std::string id, std::string token);
   void join(std::string token, std::function<void(Opened)> opened);
+  void read_pack(std::string session, std::function<void(Opened)> opened);
   void settle_again(std::string body, Heard heard, int tries);
   void ask_approval(mcp::CallNumber call);
   void look_at_approvals();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hooks/event.h"
 #include "net/header.h"
 
 namespace baton::proxy {
@@ -34,6 +35,9 @@ struct NodeOptions {
 
 struct Options {
   std::vector<ServerOptions> servers;
+  bool servers_are_all = true;               // false: the client has further servers, behind other proxies or none
+  std::optional<hooks::Client> client = {};  // whose own tools' names no server's tool may use
+  bool discover_needs_session = false;       // the pack holds what servers say of themselves
   NodeOptions node;
 
   // Of the session that is opened: POST /v1/sessions.

@@ -36,7 +36,7 @@ class Reading final : public BackListener {
     shared_.context.run();
     back_.reset();
     if (!problem_.empty()) return failure("reading the tools of " + shared_.options.servers[0].name, problem_);
-    return R"({"tools":[)" + tools_ + "]}";
+    return R"({"tools":[)" + tools_ + "]" + (instructions_.empty() ? "" : R"(,"instructions":)" + instructions_) + "}";
   }
 
   void message(std::size_t, std::string bytes, mcp::Ticket) override {
@@ -51,10 +51,15 @@ class Reading final : public BackListener {
     if (!heard.is_answer() || heard.id_text() != std::to_string(id_) || is_over_) return;
     const bool ok = heard.kind() == mcp::Message::Kind::Result;
     if (method_ == "initialize" && !ok) return use_modern();
+    if (method_ == "server/discover") {
+      if (ok) keep_instructions(heard.result());
+      return list({});
+    }
     if (!ok)
       return finish(heard.error()["message"].is_string() ? std::string(heard.error()["message"].string())
                                                          : "it answered with an error");
     if (method_ == "initialize") {
+      keep_instructions(heard.result());
       const json::Node version = heard.result()["protocolVersion"];
       if (version.is_string())
         if (const mcp::Revision* agreed = mcp::find_revision(version.string())) legacy_ = agreed;
@@ -71,9 +76,10 @@ class Reading final : public BackListener {
   void attempt_failed(std::size_t, mcp::Ticket, mcp::AttemptFailure failure) override {
     // A modern server refuses what has no version of its own.
     if (method_ == "initialize" && failure.error_class == "client_error") return use_modern();
+    if (method_ == "server/discover" && failure.error_class == "client_error") return list({});
     finish(failure.message);
   }
-  void gone(std::size_t, std::string why) override { finish("it " + why); }
+  void gone(std::size_t, std::string why, bool) override { finish("it " + why); }
   void back(std::size_t) override {}
   void drained(std::size_t) override {}
   void ended(std::size_t) override { shared_.context.stop(); }
@@ -89,19 +95,26 @@ class Reading final : public BackListener {
                  .method = std::string(method),
                  .revision = revision});
   }
+  // What it says of itself comes first; a server that does not know the question has no instructions.
   void use_modern() {
     is_modern_ = true;
-    list({});
+    ask("server/discover", "{" + with_meta({}) + "}", spoken());
+  }
+  void keep_instructions(json::Node result) {
+    if (result["instructions"].is_string()) instructions_ = mcp::text_of(result["instructions"]);
   }
   void list(std::string_view cursor) {
     std::string members;
     if (!cursor.empty()) members = R"("cursor":)" + mcp::quoted(cursor);
+    ask("tools/list", "{" + with_meta(std::move(members)) + "}", spoken());
+  }
+  std::string with_meta(std::string members) const {
     if (is_modern_) {
       members += (members.empty() ? "" : ",") + (R"("_meta":{)" + mcp::quoted(mcp::kMetaProtocolVersion) + ":") +
                  mcp::quoted(modern_->name) + "," + mcp::quoted(mcp::kMetaClientInfo) + ":" + std::string(kClient) +
                  "," + mcp::quoted(mcp::kMetaClientCapabilities) + ":{}}";
     }
-    ask("tools/list", "{" + members + "}", spoken());
+    return members;
   }
   void page(const mcp::Message& heard) {
     for (const json::Node tool : heard.result()["tools"].elements())
@@ -124,7 +137,7 @@ class Reading final : public BackListener {
   std::unique_ptr<Back> back_;
   const mcp::Revision *legacy_ = nullptr, *modern_ = nullptr;
   bool is_modern_ = false, is_over_ = false;
-  std::string method_, tools_, problem_;
+  std::string method_, tools_, instructions_, problem_;
   mcp::Ticket id_ = 0;
   std::size_t pages_ = 0;
 };

@@ -91,6 +91,7 @@ Result<void> fold_pack_activated(const Event& event, json::Node payload, store::
   content.set("by", event.actor_id);
   content.set("at", format_time(at));
   if (payload["folder"].is_string()) content.set("folder", payload["folder"].string());
+  if (payload["holds_texts"].is_true()) content.set("holds_texts", true);
   return put(transaction, tables::kPackRoles, {role, pack, json::write(content)});
 }
 

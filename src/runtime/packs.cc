@@ -85,6 +85,7 @@ Value pack_value(const contract::PackSource& pack) {
   out.set("contracts", std::move(contracts));
   if (pack.session) out.set("session", file_value(*pack.session));
   if (pack.tools) out.set("tools", file_value(*pack.tools));
+  if (pack.tools_lock) out.set("tools_lock", file_value(*pack.tools_lock));
   if (!pack.golden.empty()) {
     Value golden = Value::object();
     for (const auto& [name, text] : pack.golden) golden.set(name, text);
@@ -103,6 +104,7 @@ std::optional<contract::PackSource> read_pack(json::Node root) {
   }
   if (root["session"] && !(out.session = read_file(root["session"]))) return std::nullopt;
   if (root["tools"] && !(out.tools = read_file(root["tools"]))) return std::nullopt;
+  if (root["tools_lock"] && !(out.tools_lock = read_file(root["tools_lock"]))) return std::nullopt;
   for (const json::Member member : root["golden"].members())
     if (member.value.is_string()) out.golden.emplace(member.name(), member.value.string());
   return out;

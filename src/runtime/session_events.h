@@ -8,7 +8,8 @@
 
 namespace baton::runtime {
 
-// On `packs`. Part: pack (its hash), part, texts[] (pieces of the pack as JSON). Activated: pack, parts, role, agent, at.
+// On `packs`. Part: pack (its hash), part, texts[] (pieces of the pack as JSON). Activated: pack, parts, role, agent, folder?,
+// holds_texts? (true: what MCP servers say of themselves is held to it), at.
 inline constexpr std::string_view kPacksStream = "packs";
 inline constexpr std::string_view kPackPart = "pack.part";
 inline constexpr std::string_view kPackActivated = "pack.activated";
@@ -17,7 +18,7 @@ inline constexpr std::string_view kPackActivated = "pack.activated";
 // Opened: pack, rules_version (session/rules_version.h; absent: 1), role, agent_id, actor_id, actor_kind, token_id?, work_id?, fence?, mode, gate, labels[], denied[] (tools that the policy
 // denies to the principal), environment{name: keyed}, calls_before?, cost_before?, principal? (an erasable blob), principal_sha256?
 inline constexpr std::string_view kSessionOpened = "session.opened";
-// A response was judged: calls[{call_id, tool, arguments | arguments_text | malformed, arguments_sha256?, values{}, verdict,
+// A response was judged: calls[{call_id, tool, arguments | arguments_text | malformed (malformed_as?: a code), arguments_sha256?, values{}, verdict,
 // failures[{code, detail?, in_flight?}], approval_id?, allow_on_timeout?, would_ask?, breaks_constraint?, spends? (an approval of content)}], request{}? response{}? (values at the paths that contracts look at),
 // shape{}?, estimate?, lease_stale?, approvals_left?, approvals_scope?, subagent? (the agent_id of the subagent that asked),
 // other_door? (another door is to begin them), outcome, killed?

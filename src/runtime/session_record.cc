@@ -124,6 +124,7 @@ Value step_value(const session::Rules& rules, const session::Proposal& proposal,
       }
     } else {
       call.set("malformed", *malformed);
+      if (asked.malformed_as != Code::arguments_malformed) call.set("malformed_as", info(asked.malformed_as).name);
     }
     if (!asked.protected_path.empty()) {
       call.set("protected_path", asked.protected_path);
@@ -296,8 +297,13 @@ session::Proposal recorded_proposal(json::Node payload) {
     session::Proposed one;
     one.id = optional_text(call, "call_id");
     if (call["tool"].is_string()) one.tool = call["tool"].string();
-    if (call["malformed"].is_string()) one.malformed = call["malformed"].string();
-    else one.arguments = session::Values::of_record(call["values"] ? call["values"] : call, call["arguments"]);
+    if (call["malformed"].is_string()) {
+      one.malformed = call["malformed"].string();
+      for (const Code code : {Code::fact_in_arguments, Code::facts_missing})
+        if (call["malformed_as"].is_text(info(code).name)) one.malformed_as = code;
+    } else {
+      one.arguments = session::Values::of_record(call["values"] ? call["values"] : call, call["arguments"]);
+    }
     if (call["arguments_sha256"].is_string()) one.digest = call["arguments_sha256"].string();
     if (call["spends"].is_string()) one.content_approval = call["spends"].string();
     one.protected_path = optional_text(call, "protected_path");
@@ -325,6 +331,8 @@ session::Receipt recorded_receipt(json::Node payload) {
   else if (result.is_text("unknown")) out.kind = session::Receipt::Lost;
   if (payload["ack"].is_boolean()) out.ack = payload["ack"].boolean();
   if (payload["values"].is_object()) out.output = session::Values::of_record(payload["values"], payload["output"]);
+  if (payload["error_values"].is_object()) out.error_output = session::Values::of_record(payload["error_values"]);
+  for (const json::Node one : payload["also_values"].elements()) out.also.push_back(session::Values::of_record(one));
   if (payload["output_object"].is_boolean()) out.recorded_object = payload["output_object"].boolean();
   const json::Node error = payload["error"];
   out.error.code = optional_text(error, "code");
@@ -342,7 +350,10 @@ bool has_hidden_values(json::Node payload) {
       if (recorded.is_hidden(one.value)) return true;
     return false;
   };
-  if (any(payload["values"]) || any(payload["request"]) || any(payload["response"])) return true;
+  for (const json::Node one : payload["also_values"].elements())
+    if (any(one)) return true;
+  if (any(payload["values"]) || any(payload["error_values"]) || any(payload["request"]) || any(payload["response"]))
+    return true;
   for (const json::Node call : payload["calls"].elements())
     if (any(call["values"])) return true;
   return false;

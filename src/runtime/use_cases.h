@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/sha256.h"
 #include "contract/compile.h"
+#include "contract/tools_lock.h"
 #include "diagnostics/diagnostic.h"
 #include "handoff/handoff.h"
 #include "json/value.h"
@@ -216,7 +217,14 @@ class UseCases {
   // A response with its calls, as JSON (session/door.h); `start: true` begins what is allowed in the same commit. `other_door: true` leaves
   // that to another door, whose proposal of the same tool with the same arguments is then this call, and is not counted again. What is blocked is an
   // answer, not a refusal. Refused: SESSION_UNKNOWN, SESSION_NOT_YOURS, SESSION_GOVERNED, CALL_DUPLICATE, SESSION_OPTIONS.
-  void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done);
+  // `facts`: from a door that has read the event of a coding agent; only then may arguments hold facts (hooks/facts.h).
+  struct Facts {
+    std::string reserved =
+        {};                // a member of the tool's input that has the name of a fact; not empty: the call is refused
+    std::string cwd = {};  // where the client makes the call; empty: it does not say
+  };
+  void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done,
+                   std::optional<Facts> facts = std::nullopt);
   // {call_id, arguments?}: what is really handed over. CALL_UNKNOWN, call_not_open. `waits`: when it is busy it is tried again for the
   // same question, so that an idempotency key is for the answer at the end.
   void start_call(const Mutation& by, std::string session_id, std::string start, Answered done, bool waits = false);
@@ -314,9 +322,17 @@ class UseCases {
   // --- reading: from the last commit ------------------------------------------------------------------------------------------
   Result<json::Value> list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit);
   Result<std::optional<json::Value>> show(std::string_view work_id);
-  // What the session's pack calls the tool `server/tool` of an MCP server: itself where there is a contract for it, the bare `tool`
-  // where there is one for that; else itself.
-  std::string tool_in_pack(const std::string& session_id, const std::string& name);
+  // What a call of an MCP server's tool is called under the session's pack (contract/tools_lock.h): `server/tool`, or the bare name. `why`: for
+  // whoever reads the refusal, when there is a contract of the bare name that is not the one for this tool.
+  struct NamedTool {
+    std::string name;
+    std::string why = {};
+  };
+  NamedTool tool_in_pack(const std::string& session_id, const std::string& server, const std::string& tool,
+                         contract::ServersKnown known);
+  // What a proxy needs to know of the session's pack: `contracts` (names), `tools_lock` where it has one, `wording_changes`,
+  // `suspicious_text`. Nothing: there is no such governed session.
+  Result<std::optional<json::Value>> mcp_of_session(std::string_view session_id);
   // What was decided about a call that is not open any more, or was never proposed: by its id; of a client without ids (empty), about
   // any call of the tool. From the ledger: for the rare case.
   enum class Proposed { Never, Refused, Allowed };

@@ -13,7 +13,8 @@ inline constexpr std::string_view kWorkflowStarted = "workflow.started";  // wor
 // handoff_id, from (a session), to (a role), edge, artifacts[{name, type, sha256, bytes, labels[]}], resources[]? (aliases: what it owns of
 // these goes to the child), by? (the session on whose behalf: it ends with the same document), message_id? and target_id? (of the packet), expires_at?
 inline constexpr std::string_view kWorkflowOffered = "workflow.offered";
-inline constexpr std::string_view kWorkflowClaimed = "workflow.claimed";  // handoff_id, session_id (the child), message_id?
+inline constexpr std::string_view kWorkflowClaimed =
+    "workflow.claimed";  // handoff_id, session_id (the child), message_id?
 // handoff_id, to (completed, declined, cancelled, expired)
 inline constexpr std::string_view kWorkflowHandoffEnded = "workflow.handoff_ended";
 inline constexpr std::string_view kWorkflowAbandoned = "workflow.abandoned";  // session_id: it has no parent any more

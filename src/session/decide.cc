@@ -79,11 +79,16 @@ class StepJudge {
     if (state_.cancel_requested && (!tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::cancel_requested));
     if (const auto problem = session::problem_of(call))
-      return block(out, refusal(Code::arguments_malformed, {{"problem", *problem}}));
+      return block(out, refusal(call.malformed_as,
+                                {{"problem", *problem}, {"member", call.malformed}, {"tool", call.tool}}));
     if (!call.protected_path.empty() &&
         (call.protected_always || !tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::protected_path, {{"path", call.protected_path}}));
-    if (!tool) return block(out, refusal(Code::no_contract, {{"tool", call.tool}}));
+    if (!tool) {
+      // Recorded and let through: there is nothing to judge it by.
+      if (rules_.plan->unlisted == contract::Unlisted::Record && contract::is_server_operation(call.tool)) return;
+      return block(out, refusal(Code::no_contract, {{"tool", call.tool}}));
+    }
     const bool loops = rules_.plan->limits.loop_threshold.has_value();
     if (!call.digest.empty()) out.digest = call.digest;
     else if (loops) need_digest(call, out);

@@ -33,8 +33,9 @@ struct Refusal {
 struct Proposed {
   std::string id;
   std::string_view tool;
-  Values arguments;       // no root: they could not be read
-  std::string malformed;  // then: why
+  Values arguments;                               // no root: they could not be read
+  std::string malformed;                          // then: why
+  Code malformed_as = Code::arguments_malformed;  // or fact_in_arguments (`malformed` is the member), facts_missing
   std::string_view digest =
       {};  // SHA-256 of the canonical arguments, when it is known; else it is worked out when needed
   // An approval of exactly the content that stands at the tool's `command_path`, still to be spent; empty: there is none. Who keeps

@@ -48,12 +48,12 @@ ReadProposal read_proposal(json::Node step) {
           text.string(), {.bytes_max = limits::kCallArgumentsBytesMax, .depth_max = limits::kCallArgumentsDepthMax});
       if (document) {
         out.documents.push_back(std::move(*document));
-        one.arguments = Values::of_document(out.documents.back().root());
+        one.arguments = Values::of_call(out.documents.back().root());
       } else {
         one.malformed = document.error().what;
       }
     } else if (call["arguments"]) {
-      one.arguments = Values::of_document(call["arguments"]);
+      one.arguments = Values::of_call(call["arguments"]);
     } else {
       one.malformed = "there are none";
     }
@@ -88,9 +88,17 @@ ReadReceipt read_receipt(json::Node node) {
     return out;
   }
   if (node["ack"].is_boolean()) out.receipt.ack = node["ack"].boolean();
+  const auto values_of = [](json::Node holder, json::Node output) {
+    const bool is_text = holder["text_result"].is_true() && output.is_object();
+    return is_text ? Values::of_text_result(output) : Values::of_document(output);
+  };
   if (const json::Node output = node["output"]; output && !output.is_null())
-    out.receipt.output = Values::of_document(parsed_output(output, out.parsed));
+    out.receipt.output = values_of(node, parsed_output(output, out.parsed));
   const json::Node error = node["error"];
+  if (const json::Node output = error["output"]; output && !output.is_null())
+    out.receipt.error_output = values_of(error, output);
+  for (const json::Node one : node["also"].elements())
+    if (one["output"]) out.receipt.also.push_back(values_of(one, one["output"]));
   CallError& into = out.receipt.error;
   if (error.is_string()) into = error_named(error.string());
   else if (error.is_number()) into = error_named(error.number_text());
@@ -150,7 +158,7 @@ Value EngineDoor::start(const std::string& call_id, const Value* arguments) {
   std::string digest;
   if (arguments != nullptr) {
     document.emplace(document_of(*arguments));
-    values = Values::of_document(document->root());
+    values = Values::of_call(document->root());
     digest = digest_of(document->root()).value_or("");
   }
   StartVerdict verdict = session::start(*rules_, state_, call_id, values, digest, false, nullptr, commons_);

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "contract/facts.h"
 #include "json/canonical.h"
 #include "json/value.h"
 
@@ -85,11 +86,22 @@ std::optional<json::Decimal> number_of(const Fact& fact) {
   return json::Decimal::from_number(fact);
 }
 
+Values Values::of_call(json::Node arguments) {
+  Values out(arguments, false);
+  out.facts_ = contract::facts_in(arguments);
+  return out;
+}
+
 json::Node Values::at(const contract::PathAt& path) const {
   if (!root_) return {};
-  if (!record_) return path.path.resolve(root_);
+  if (is_text_ && path.path.steps().empty()) return root_["text"];
+  if (!record_) return facts_ ? contract::resolve(path.path, root_, facts_) : path.path.resolve(root_);
   const json::Node recorded = root_[path.path.text()];
-  return recorded || !document_ ? recorded : path.path.resolve(document_);
+  return recorded || !document_ ? recorded : contract::resolve_recorded(path.path, document_);
+}
+
+bool Values::names_fact(const contract::PathAt& path) const {
+  return contract::names_fact(record_ ? contract::facts_in(document_) : facts_, path.path);
 }
 
 bool Values::is_hidden(json::Node value) const { return record_ && is_hash_of(value); }

@@ -48,11 +48,18 @@ bool is_entity(const Fact& fact, std::string_view type);
 std::optional<json::Decimal> number_of(const Fact& fact);
 
 // A call's arguments, or an output: a document, or what an entry recorded of one ({path: value}, for the paths that the
-// contract looks at).
+// contract looks at). Paths into the arguments of a call may be old names of facts (contract/facts.h).
 class Values {
  public:
   Values() = default;
   static Values of_document(json::Node root) { return Values(root, false); }
+  static Values of_call(json::Node arguments);
+  // The result of a tool that is text: an object with that text as its member `text`. `$` is the text, as `$.text` is.
+  static Values of_text_result(json::Node root) {
+    Values out(root, false);
+    out.is_text_ = true;
+    return out;
+  }
   static Values of_record(json::Node values) { return Values(values, true); }
   // The same, with the document as far as it was recorded, for paths that nobody looked at then.
   static Values of_record(json::Node values, json::Node document) {
@@ -65,12 +72,14 @@ class Values {
   // Was this value recorded as a hash? Then it can be compared for equality only.
   bool is_hidden(json::Node value) const;
   bool is_record() const { return record_; }
+  // Does the path read what Baton derived, rather than what the caller chose?
+  bool names_fact(const contract::PathAt& path) const;
   json::Node root() const { return root_; }
 
  private:
   Values(json::Node root, bool record) : root_(root), record_(record) {}
-  json::Node root_ = {}, document_ = {};
-  bool record_ = false;
+  json::Node root_ = {}, document_ = {}, facts_ = {};
+  bool record_ = false, is_text_ = false;
 };
 
 }  // namespace baton::session

@@ -64,7 +64,7 @@ class Seed {
     taken.verdict = Verdict::Allow;
     taken.digest = digest_of(arguments).value_or("");
     const Step alone;
-    Judge(rules_, state, *tool, alone, nullptr).measure(Values::of_document(arguments), taken.facts);
+    Judge(rules_, state, *tool, alone, nullptr).measure(Values::of_call(arguments), taken.facts);
     take_step(rules_, state, step);
     std::unique_ptr<json::Document> parsed;
     const Values output = Values::of_document(parsed_output(or_empty_object(call["output"]), parsed));
@@ -99,7 +99,7 @@ Seen judge(const Rules& rules, const contract::Tool& tool, json::Node body) {
   out.could_not = Seed(rules, body).plant(state);
   if (!out.could_not.empty()) return out;
   Proposal proposal;
-  proposal.calls.push_back({"case", tool.name, Values::of_document(or_empty_object(body["arguments"])), {}});
+  proposal.calls.push_back({"case", tool.name, Values::of_call(or_empty_object(body["arguments"])), {}});
   const StepVerdict verdict = decide(rules, state, proposal);
   const CallVerdict& call = verdict.calls.front();
   out.verdict = call.verdict;

@@ -288,7 +288,7 @@ std::optional<std::uint32_t> Rehearsal::propose(ToolId tool, Refused& refused) {
   Proposed proposed;
   proposed.id = id_of(number);
   proposed.tool = rules_->tool(tool).name;
-  proposed.arguments = Values::of_document(arguments->root());
+  proposed.arguments = Values::of_call(arguments->root());
   proposal.calls.push_back(std::move(proposed));
   proposal.request = Values::of_document(request->root());
   proposal.response = Values::of_document(response->root());

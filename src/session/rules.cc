@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "contract/facts.h"
+
 namespace baton::session {
 namespace {
 
@@ -133,6 +135,8 @@ class Maker {
     for (const std::uint32_t index : tool.checkpoints) add_checkpoint(plan_.checkpoints[index]);
     if (tool.command_path) add_path(out.looked_at, *tool.command_path);
     for (const contract::Resource& resource : plan_.resources) add_path(out.looked_at, resource.at);
+    out.reads_facts =
+        std::ranges::any_of(out.looked_at, [&](const PathAt& at) { return contract::reads_fact(tool.name, at.path); });
 
     for (const Invariant& one : tool.input_assertions)
       if (one.scope == contract::Scope::Boundary) add_path(out.request_paths, one.at);

@@ -65,6 +65,7 @@ struct ToolRules {
   bool is_unremembered_read = false;
   // And no rule of the pack guards them either.
   bool is_plain_read = false;
+  bool reads_facts = false;  // a rule of the tool reads what Baton derives of a call (contract/facts.h)
 };
 
 struct Rules {

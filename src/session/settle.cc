@@ -82,6 +82,28 @@ std::string_view missing_evidence(const contract::Tool& tool, const Receipt& rec
   return {};
 }
 
+// An invariant must be true of the output and of everything that was given with it.
+void judge_output(const contract::Tool& tool, const Values& output, const std::vector<Values>& also,
+                  const Environment& environment, SettleVerdict& out) {
+  for (const Invariant& one : tool.output_assertions) {
+    if (one.scope != contract::Scope::Call) continue;
+    json::Node value = output.at(one.at);
+    const contract::Test* test = failing(one, value, environment);
+    const bool is_beside = test == nullptr;
+    for (const Values& other : also) {
+      if (test != nullptr) break;
+      value = other.at(one.at);
+      test = failing(one, value, environment);
+    }
+    if (test == nullptr) continue;
+    const Wording words = wording_of(*test, value);
+    const std::string problem = (is_beside ? "in what stands beside the structured output, " : "") + words.problem;
+    out.failures.push_back({report(Code::output_assertion_failed, place_named(pointer_of(one.at.path)),
+                                   {{"path", one.at.text}, {"problem", problem}, {"remedy", words.remedy}}),
+                            one.at.text});
+  }
+}
+
 }  // namespace
 
 Settled committed_with(const Rules& rules, const State& state, const OpenCall& call, const Values& output,
@@ -116,6 +138,8 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
   switch (receipt.kind) {
     case Receipt::Error:
       out.allowed_error = is_allowed(tool, receipt.error);
+      // What an error says reaches the caller as an output does.
+      if (receipt.error_output.root()) judge_output(tool, receipt.error_output, receipt.also, environment, out);
       finish(CallState::Failed, !out.allowed_error);
       break;
     case Receipt::Timeout: {
@@ -136,17 +160,8 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
         finish(CallState::Failed, true);
         break;
       }
-      for (const Invariant& one : tool.output_assertions) {
-        if (one.scope != contract::Scope::Call) continue;
-        if (call->committed && !receipt.output.root()) continue;  // it counted as done without one
-        const json::Node value = receipt.output.at(one.at);
-        const contract::Test* test = failing(one, value, environment);
-        if (test == nullptr) continue;
-        const Wording words = wording_of(*test, value);
-        out.failures.push_back({report(Code::output_assertion_failed, place_named(pointer_of(one.at.path)),
-                                       {{"path", one.at.text}, {"problem", words.problem}, {"remedy", words.remedy}}),
-                                one.at.text});
-      }
+      // A call that counted as done without an output is not held to one.
+      if (!call->committed || receipt.output.root()) judge_output(tool, receipt.output, receipt.also, environment, out);
       if (!out.failures.empty()) {
         finish(CallState::Failed, true);
         break;

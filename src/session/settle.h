@@ -23,7 +23,10 @@ std::string_view class_of_status(std::int64_t status);
 struct Receipt {
   enum Kind : std::uint8_t { Ok, Error, Timeout, Lost } kind = Ok;
   bool ack = true;
-  Values output = {};  // no root: there was none. A string that is JSON is parsed before (parsed_output)
+  Values output = {};        // no root: there was none. A string that is JSON is parsed before (parsed_output)
+  Values error_output = {};  // of an error: what the caller is given of it
+  // What the caller is given besides `output`. Output invariants are judged on each of these too.
+  std::vector<Values> also = {};
   CallError error = {};
   bool recorded_object = true;  // of an output that was recorded: was it an object?
 

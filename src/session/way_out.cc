@@ -29,6 +29,8 @@ Kind kind_of(Code code) {
     case Code::label_denied:
     case Code::no_contract:
     case Code::protected_path:
+    case Code::fact_in_arguments:
+    case Code::facts_missing:
     case Code::risk_gate_blocked: return Kind::Silent;
     case Code::session_paused:
     case Code::approval_queue_full: return Kind::Wait;
@@ -94,6 +96,7 @@ class Finder {
       return out;
     }
     look();
+    if (derived_) return {WayOut::Status::None, std::string(kNoHint), {}};
     return combine();
   }
 
@@ -150,8 +153,11 @@ class Finder {
   // Assertions are about the arguments, or about what the model was asked.
   void look_at_assertions() {
     for (const auto& one : tool().input_assertions)
-      if (one.scope == contract::Scope::Call && failing(one, arguments_.at(one.at), environment()) != nullptr)
+      if (one.scope == contract::Scope::Call && failing(one, arguments_.at(one.at), environment()) != nullptr) {
         places_.insert(pointer_of(one.at.path));
+        // The caller does not choose a fact: no argument of this name would be accepted.
+        derived_ = derived_ || arguments_.names_fact(one.at);
+      }
     look_at(Change::In::Request, tool().input_assertions, proposal_.request);
   }
 
@@ -614,7 +620,7 @@ class Finder {
   std::set<std::string> places_;  // of arguments, to be changed
   std::vector<Change> fixed_;     // of what the model was asked, and what it said
   std::vector<Either> eithers_, must_call_;
-  bool loops_ = false, hopeless_ = false, not_searched_ = false;
+  bool loops_ = false, hopeless_ = false, not_searched_ = false, derived_ = false;
   std::string impossible_;
 };
 

@@ -188,15 +188,12 @@ std::string as_line(std::string_view item) {
 
 json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
   const Effects effects = effects_of(parsed, cwd);
-  std::set<Opaque> because(parsed.because.begin(), parsed.because.end());
-  if (effects.has_unknown_write) because.insert(Opaque::UnknownPath);
-  if (effects.runs_written) because.insert(Opaque::EvaluatedText);
 
   Value out = Value::object();
   out.set("command", is_text(parsed.command) ? Value(parsed.command) : Value(as_line(parsed.command)));
-  out.set("opaque", !because.empty());
+  out.set("opaque", effects.opaque());
   Value reasons = Value::array();
-  for (const Opaque reason : because) reasons.push(name_of(reason));
+  for (const Opaque reason : effects.because) reasons.push(name_of(reason));
   out.set("opaque_because", std::move(reasons));
 
   const std::vector<std::string> programs = programs_of(parsed);
@@ -216,7 +213,7 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
       connects = connects || may_connect(one);
     }
   }
-  if (running == 1 && programs.size() == 1 && because.empty()) out.set("program", programs.front());
+  if (running == 1 && programs.size() == 1 && !effects.opaque()) out.set("program", programs.front());
   out.set("programs", list_of(programs));
   out.set("program_count", programs.size());
   out.set("commands", std::move(commands));
@@ -225,7 +222,7 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
   Value used = Value::object();
   for (const std::string& use : uses) used.members().emplace_back(use, true);
   out.set("uses", std::move(used));
-  out.set("may", may_of(uses, !because.empty(), connects));
+  out.set("may", may_of(uses, effects.opaque(), connects));
 
   out.set("paths", list_of(effects.paths));
   out.set("paths_known", effects.paths_known);

@@ -33,6 +33,7 @@ bool is_stream(std::string_view path) {
 std::optional<std::string> folder_of_pattern(const Word& word) {
   if (word.kind != Word::Kind::Pattern) return std::nullopt;
   const std::string& rest = word.rest;
+  if (rest.starts_with('/')) return word.text;  // a path, or one below it
   if (rest.find("..") != std::string::npos) return std::nullopt;
   const std::size_t slash = word.text.rfind('/');
   // A part that begins with a dot may match `..` in some shells.
@@ -66,6 +67,10 @@ class Walk {
     out_.paths.assign(paths_.begin(), paths_.end());
     out_.writes.assign(writes_.begin(), writes_.end());
     if (parsed_.opaque() || out_.has_unknown_write) out_.writes_known = out_.paths_known = false;
+    std::set<Opaque> because(parsed_.because.begin(), parsed_.because.end());
+    if (out_.has_unknown_write) because.insert(Opaque::UnknownPath);
+    if (out_.runs_written) because.insert(Opaque::EvaluatedText);
+    out_.because.assign(because.begin(), because.end());
     return std::move(out_);
   }
 
@@ -73,10 +78,11 @@ class Walk {
   struct State {
     Folders now, at_pipe;
   };
-  // A path that is written, or a folder that is entered, as it is spelled; `makes_link`: the link itself is written, not what it leads to.
+  // A path that is written, or a folder that is entered, as it is spelled. `removes`: the last part itself is meant, not what it leads to.
   struct Use {
     std::string folder, path;
-    bool makes_link;
+    std::size_t command;
+    bool removes;
   };
 
   static bool changes_folder(const Command& command) {
@@ -92,6 +98,8 @@ class Walk {
   }
 
   void one(const Command& command) {
+    ++command_;
+    repeats_ = command.repeats;
     State& state = states_[command.list];
     if (command.after == Command::After::Anything || state.now.empty()) state.now = seen_;
     if (command.after == Command::After::Pipe) state.now = state.at_pipe.empty() ? seen_ : state.at_pipe;
@@ -123,7 +131,7 @@ class Walk {
       for (const Folder& from : folders_) {
         std::string to = normalised(from.value_or(""), target->text);
         if (!to.empty() && to.size() <= limits::kShellPathBytesMax)
-          uses_.push_back({from.value_or(""), target->text, false});
+          uses_.push_back({from.value_or(""), target->text, command_, false});
         else to.clear();
         out.insert(to.empty() ? Folder() : Folder(std::move(to)));
       }
@@ -157,32 +165,38 @@ class Walk {
   void reads(const Word& word, std::string_view text) {
     if (!places(word, text, paths_)) out_.paths_known = false;
   }
-  void writes(const Word& word, std::string_view text, bool makes_link = false) {
+  enum class Way : std::uint8_t { Writes, Removes, MakesLink };
+  void writes(const Word& word, std::string_view text, Way way = Way::Writes) {
     std::set<std::string> places_written;
     if (!places(word, text, places_written)) out_.has_unknown_write = true;
     for (const Folder& folder : folders_)
-      if (!places_written.empty()) uses_.push_back({folder.value_or(""), std::string(text), makes_link});
-    if (makes_link) links_.insert(places_written.begin(), places_written.end());
+      if (!places_written.empty())
+        uses_.push_back({folder.value_or(""), std::string(text), command_, way == Way::Removes});
+    if (way == Way::MakesLink) makes_links(places_written);
     writes_.insert(places_written.begin(), places_written.end());
     paths_.insert(places_written.begin(), places_written.end());
     if (uses_.size() > limits::kShellUsesMax) out_.has_unknown_write = true, uses_.clear();
   }
   void writes(const Word& word) { writes(word, word.text); }
 
-  // Does this path, taken part by part, go through a link that the line makes?
+  void makes_links(const std::set<std::string>& paths) {
+    for (const std::string& path : paths)
+      if (const auto [place, is_new] = links_.emplace(path, command_); !is_new || repeats_) place->second = kSeveral;
+  }
+
+  // Does this path, taken part by part, go through a link that another command of the line makes?
   bool passes_link(const Use& use) const {
     if (links_.empty()) return false;
     const auto hits = [&](std::string_view folder, std::string_view path, bool skips_last) {
-      std::size_t end = 0;
-      while (end < path.size()) {
+      for (std::size_t end = 0; end < path.size();) {
         end = std::min(path.find('/', end + 1), path.size());
-        const bool is_last = path.find_first_not_of('/', end) == path.npos;
-        if (is_last && skips_last) return false;
-        if (links_.contains(normalised(folder, path.substr(0, end)))) return true;
+        if (end == path.size() && skips_last) return false;
+        const auto link = links_.find(normalised(folder, path.substr(0, end)));
+        if (link != links_.end() && link->second != use.command) return true;
       }
       return false;
     };
-    return hits("", use.folder, false) || hits(use.folder, use.path, use.makes_link);
+    return hits("", use.folder, false) || hits(use.folder, use.path, use.removes);
   }
 
   void redirections(const Command& command) {
@@ -253,7 +267,8 @@ class Walk {
       case Writes::Nothing: return options.all_known || program.flags == "*";
       case Writes::All:
         if (name == "mv") return destination(name, options);
-        for (const Word* one : options.operands) writes(*one);
+        for (const Word* one : options.operands)
+          writes(*one, one->text, name == "rm" || name == "unlink" ? Way::Removes : Way::Writes);
         return options.all_known;
       case Writes::AllButFirst: return mode_or_owner(command, name, options);
       case Writes::Last: return destination(name, options);
@@ -333,7 +348,9 @@ class Walk {
     if (!has_folder && operands.empty()) return options.all_known;
     if (!has_folder && operands.size() == 1) {  // `ln -s target`: a link of that name here
       if (is_link) put_into(Word{"."}, ".", operands, true, options);
-      else writes(*operands.front());
+      // A pattern may become several words, the last of them a folder. One that matches nothing is a name itself.
+      if (!operands.front()->is_literal()) writes(Word{"."}), writes(*operands.front());
+      else if (!is_link) writes(*operands.front());
       return options.all_known;
     }
     if (!has_folder) {
@@ -342,12 +359,12 @@ class Walk {
       operands.pop_back();
     }
     if (is_move)
-      for (const Word* one : operands) writes(*one, one->text, true);
+      for (const Word* one : operands) writes(*one, one->text, Way::Removes);
     const bool is_file = options.has("T") || options.has("no-target-directory");
     const bool is_folder = has_folder || operands.size() > 1 || folder_text.ends_with('/') || folder_text == "." ||
                            folder_text == ".." || folder_text.ends_with("/.") || folder_text.ends_with("/..") ||
                            options.has("parents");
-    writes(*folder, folder_text, links && !is_folder);
+    writes(*folder, folder_text, links && !is_folder ? Way::MakesLink : Way::Writes);
     if (is_file) return options.all_known;
     // Where the destination is a folder for certain, the file in it is listed. Otherwise only links are followed to there.
     if (is_folder || links) put_into(*folder, folder_text, operands, links, options, is_folder);
@@ -358,23 +375,25 @@ class Walk {
   void put_into(const Word& folder, std::string_view folder_text, const std::vector<const Word*>& files, bool links,
                 const Options& options, bool is_listed_too = true) {
     if (!folder.is_literal()) return;  // its own folder stands for it
+    const auto may_be_link = [&](std::string_view path) {
+      std::set<std::string> made;
+      if (links && places(folder, path, made)) makes_links(made);
+    };
     for (const Word* file : files) {
       if (!file->is_literal()) {
-        if (!is_listed_too) continue;
-        if (links && file->kind == Word::Kind::Unknown) out_.has_unknown_write = true;
-        continue;  // in the folder, which is listed
+        may_be_link(folder_text);  // anything in it may be one
+        continue;
       }
       std::string_view named = file->text;
       while (named.size() > 1 && named.ends_with('/')) named.remove_suffix(1);
       if (!options.has("parents")) named = base_name(named);
-      if (named.empty() || named == "." || named == "..") continue;
-      const std::string path = std::string(folder_text) + "/" + std::string(named);
-      if (is_listed_too) {
-        writes(folder, path, links);
-      } else {
-        std::set<std::string> made;
-        if (places(folder, path, made)) links_.insert(made.begin(), made.end());
+      if (named.empty() || named == "." || named == "..") {  // `cp -r d/. e`: what is in it
+        may_be_link(folder_text);
+        continue;
       }
+      const std::string path = std::string(folder_text) + "/" + std::string(named);
+      if (is_listed_too) writes(folder, path, links ? Way::MakesLink : Way::Writes);
+      else may_be_link(path);
     }
   }
 
@@ -473,7 +492,10 @@ class Walk {
   const Parsed& parsed_;
   Effects out_ = {};
   std::set<std::string> paths_ = {}, writes_ = {};
-  std::set<std::string> links_ = {};  // that the line makes, or may make
+  static constexpr std::size_t kSeveral = 0;
+  std::map<std::string, std::size_t> links_ = {};  // that the line makes, or may make: by which command, or by several
+  std::size_t command_ = 0;                        // the first is 1
+  bool repeats_ = false;
   std::vector<Use> uses_ = {};
   std::set<std::string> run_ = {};  // programs and scripts that are named by a path
   std::size_t bytes_ = 0;           // of all paths so far

@@ -21,9 +21,12 @@ namespace baton::shell {
 struct Effects {
   std::vector<std::string> paths = {}, writes = {};  // sorted, each once; without /dev/null and the standard streams
   bool paths_known = true;                           // no word is one that may be a path and is not in `paths`
-  bool has_unknown_write = false;  // something is written, and where is decided by an expansion or an unknown folder
-  bool writes_known = true;        // each program is one whose writing is known, so `writes` is all
-  bool runs_written = false;       // a program or script is run that the line itself may have written
+  bool has_unknown_write = false;    // something is written, and where is decided by an expansion or an unknown folder
+  bool writes_known = true;          // each program is one whose writing is known, so `writes` is all
+  bool runs_written = false;         // a program or script is run that the line itself may have written
+  std::vector<Opaque> because = {};  // why the line is opaque: the parser's reasons, has_unknown_write, runs_written
+
+  bool opaque() const { return !because.empty(); }
 };
 
 // `cwd`: the folder in which the line is run, absolute; otherwise every relative path is unknown.

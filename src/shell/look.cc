@@ -110,9 +110,10 @@ void Look::xargs(std::size_t program) {
 void Look::find() {
   std::size_t at = 1;
   const std::vector<Word> starts = starts_of_find(command_);
-  // A file that it finds begins with where it was told to look.
+  // A file that it finds is the place where it begins to look, or below it.
   Word found{{}, Word::Kind::Unknown};
-  if (starts.size() == 1 && starts.front().is_literal()) found = {starts.front().text + "/", Word::Kind::Pattern};
+  if (starts.size() == 1 && starts.front().is_literal())
+    found = {starts.front().text, Word::Kind::Pattern, false, false, "/"};
   for (at = 1; at < size(); ++at) {
     if (!words_[at].is_literal()) {
       if (words_[at].may_be_option()) note(Opaque::Launcher);
@@ -122,7 +123,10 @@ void Look::find() {
     if (action != "-exec" && action != "-execdir" && action != "-ok" && action != "-okdir") continue;
     std::vector<Word> words;
     for (++at; at < size() && !words_[at].is(";"); ++at) {
-      if (words_[at].is("+") && words_[at - 1].is("{}")) break;
+      if (words_[at].is("+") && words_[at - 1].is("{}")) {
+        words.back().splits = true;  // several files at once
+        break;
+      }
       if (words_[at].splits) note(Opaque::Launcher);
       words.push_back(words_[at]);
       if (words.back().is("{}")) words.back() = action.ends_with("dir") ? Word{{}, Word::Kind::Unknown} : found;
@@ -381,6 +385,8 @@ void Look::builtin(std::string_view name) {
       text(words_[from], true);
     return;
   }
+  if (name == "jobs" && size() > 1 && (!words_[1].is_literal() || words_[1].text.find('x') != std::string::npos))
+    return note(Opaque::Launcher);  // bash: `jobs -x program`
   if (name == "export" || name == "readonly" || name == "local") return declared();
   if (name == "read" || name == "unset" || name == "getopts") return named_variables();
   if (name == "set") return set_options();

@@ -213,9 +213,10 @@ void Reader::and_or(std::size_t list_number) {
   Command::After after = Command::After::Anything;
   Step::Joined joined = Step::Joined::Sequence;
   while (true) {
-    const bool simple = pipeline(list_number, after, joined);
+    // Behind `a || b &&` it is not known which of the two has ended well.
+    const bool is_certain = pipeline(list_number, after, joined) && joined != Step::Joined::Or;
     blanks();
-    if (takes("&&")) after = simple ? Command::After::Success : Command::After::Anything, joined = Step::Joined::And;
+    if (takes("&&")) after = is_certain ? Command::After::Success : Command::After::Anything, joined = Step::Joined::And;
     else if (takes("||")) after = Command::After::Anything, joined = Step::Joined::Or;
     else return;
     newlines();
@@ -258,7 +259,8 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
   for (blanks(); peek() == '|' && peek(1) != '|'; blanks()) {
     at_ += peek(1) == '&' ? 2 : 1;
     newlines();
-    frame.after = Command::After::Pipe;
+    // Beside a compound command, the folder it began in is not remembered.
+    frame.after = step.simple ? Command::After::Pipe : Command::After::Anything;
     step.simple = command(frame) && step.simple;
     ++step.members;
     simple = false;
@@ -289,7 +291,9 @@ bool Reader::command(Command frame) {
   if (peek() == '(') {
     if (peek(1) == '(') out_.note(Opaque::Arithmetic);
     ++at_;
+    const std::size_t before = out_.pipelines;
     inner_list();
+    if (out_.pipelines == before) out_.note(Opaque::Syntax);  // zsh: a function without a name, or one more redirection
     redirections_of(frame);
   } else if (is_one_of(reserved, kOpeners)) {
     at_ += reserved.size();

@@ -75,7 +75,7 @@ struct Word {
   Kind kind = Kind::Literal;
   bool splits = false;    // may become several words, or none
   bool quoted = false;    // a part of it was quoted: no reserved word, no assignment
-  std::string rest = {};  // of a Pattern: what follows `text`, without quotes
+  std::string rest = {};  // of a Pattern: what follows `text`, without quotes; "/": it is `text`, or below it
 
   bool is_literal() const { return kind == Kind::Literal; }
   bool is(std::string_view value) const { return is_literal() && text == value; }

@@ -96,6 +96,6 @@ std::string_view git_command_in(std::string_view program);
 bool is_plain_sed(std::string_view script);  // runs nothing and writes nothing
 bool runs_from_awk(std::string_view program);
 bool is_plain_sqlite(std::string_view text);  // no dot command, no function that reaches files or libraries
-bool is_plain_psql(std::string_view text);    // no backslash command
+bool is_plain_psql(std::string_view text);    // no backslash command, no `copy ... program`
 
 }  // namespace baton::shell

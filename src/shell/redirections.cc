@@ -24,6 +24,8 @@ bool Reader::redirection(Command& command) {
   if (c != '<' && c != '>' && !(digits == 0 && c == '&' && peek(1) == '>')) return false;
   if (digits == 0 && (sees("<(") || sees(">("))) return false;
   if (digits > 1) return stop(Opaque::Syntax), false;  // a word in dash and zsh
+  // zsh reads the number in `2&>file` as that of the redirection, bash as a word.
+  if (digits == 0 && c == '&' && at_ > 0 && is_digit(text_[at_ - 1])) out_.note(Opaque::Syntax);
   Redirection out;
   if (digits > 0) out.fd = std::stoi(std::string(text_.substr(at_, digits)));
   at_ += digits;
@@ -43,8 +45,13 @@ bool Reader::redirection(Command& command) {
     if (out.operation == "<" && peek() == '>' && !at_end() &&
         text_.substr(begin, at_ - begin).find_first_not_of("0123456789-") == std::string_view::npos)
       out_.note(Opaque::Syntax);
-    if (!out.target.quoted && out.target.text.starts_with('!')) out_.note(Opaque::Syntax);  // zsh: `>! file`
+    if (text_[begin] == '!') out_.note(Opaque::Syntax);  // zsh: `>! file`, also with a quoted name right behind it
   }
+  // `>&-x` closes and leaves a word, `>&1-` moves.
+  if ((out.operation == ">&" || out.operation == "<&") && out.target.text != "-" && !out.target.text.empty() &&
+      (out.target.text.front() == '-' || is_digit(out.target.text.front())) &&
+      !std::ranges::all_of(out.target.text, is_digit))
+    out_.note(Opaque::Syntax);
   command.redirections.push_back(std::move(out));
   return true;
 }

@@ -80,6 +80,9 @@ bool is_plain_sqlite(std::string_view text) {
   return true;
 }
 
-bool is_plain_psql(std::string_view text) { return text.find('\\') == std::string_view::npos; }
+bool is_plain_psql(std::string_view text) {
+  // `copy t to program './c'` runs it on the server, which may be this machine.
+  return text.find('\\') == text.npos && to_lower_ascii(text).find("program") == std::string::npos;
+}
 
 }  // namespace baton::shell

@@ -85,9 +85,9 @@ Word Reader::word() {
           if (c == '}' && patterns.separated) patterns.found(patterns.brace);
           if (c == '~' && (length == 0 ? !out.quoted : out.text.back() == '=' || out.text.back() == ':'))
             make_unknown(out, false);
-          // zsh: `=name` is the path of that program.
+          // zsh: `=name` is the path of that program, whatever the name is made of.
           if (c == '=' && length == 0 && !out.quoted && at_ + 1 < text_.size() &&
-              (is_name_start(peek(1)) || peek(1) == '='))
+              std::string_view(" \t\n;&|<>()").find(peek(1)) == std::string_view::npos)
             make_unknown(out, false);
         } else if (c == '{') {
           out.splits = true;  // `$x{a,b}`: several words
@@ -208,8 +208,8 @@ void Reader::dollar(Word& out, bool in_quotes) {
     return;
   }
   if (is_digit(next) || is_special_parameter(next)) {
-    // The count, the status and the two process numbers are one number each.
-    const bool is_number = next == '#' || next == '?' || next == '$' || next == '!';
+    // The count, the status and the shell's process are one number each. `$!` is nothing before the first background process.
+    const bool is_number = next == '#' || next == '?' || next == '$';
     make_unknown(out, next == '@' || (!in_quotes && !is_number));
     at_ += 2;
     return;

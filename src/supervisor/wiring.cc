@@ -269,8 +269,11 @@ struct Proxied {
 
 class Proxies {
  public:
-  Proxies(const RunPlace& place, Wiring& wiring) : place_(place), wiring_(wiring) {
+  Proxies(const RunPlace& place, Client client, Wiring& wiring) : place_(place), client_(client), wiring_(wiring) {
     for (const McpServer& server : place.servers) add(server);
+    // A contract that names no server is for none of several. The options of the proxy come before the server's command.
+    if (all_.size() > 1)
+      for (Proxied& one : all_) one.arguments.insert(one.arguments.begin() + 5, "--among-others");
   }
   const std::vector<Proxied>& all() const { return all_; }
   const std::vector<std::string>& left_out() const { return left_out_; }
@@ -278,7 +281,10 @@ class Proxies {
   // For --proxied of baton-hook: their calls are judged by the proxy.
   std::string names() const {
     std::string out;
-    for (const Proxied& one : all_) out += (out.empty() ? "" : ",") + one.name;
+    for (const Proxied& one : all_) {
+      const std::string behind = proxy_name(one.name);
+      out += (out.empty() ? "" : ",") + one.name + (behind == one.name ? "" : "=" + behind);
+    }
     return out;
   }
 
@@ -291,7 +297,7 @@ class Proxies {
       wiring_.left_out.push_back("the MCP server `" + server.name + "` is left out: " + problem);
       return;
     }
-    Proxied out{server.name, {"mcp", "--name", name}, {}, server.folder};
+    Proxied out{server.name, {"mcp", "--name", name, "--client", std::string(client_name(client_))}, {}, server.folder};
     if (server.url.empty()) {
       for (const auto& [variable, value] : server.environment) {
         out.arguments.insert(out.arguments.end(), {"--env", variable});
@@ -315,6 +321,7 @@ class Proxies {
   }
 
   const RunPlace& place_;
+  const Client client_;
   Wiring& wiring_;
   std::vector<Proxied> all_;
   std::vector<std::string> left_out_;
@@ -409,7 +416,7 @@ std::string toml_key(std::string_view name) {
 // --- client by client --------------------------------------------------------------------------------------------------------------------
 
 void wire_claude(const RunPlace& place, Wiring& out) {
-  const Proxies proxies(place, out);
+  const Proxies proxies(place, Client::Claude, out);
   Value settings = Value::object();
   settings.set("hooks", hook_table(place, Client::Claude,
                                    {kClaudeToolEvents, kClaudeEvents, "*", kHookSeconds, true, ""}, proxies.names()));
@@ -423,7 +430,7 @@ void wire_claude(const RunPlace& place, Wiring& out) {
 }
 
 void wire_codex(const RunPlace& place, Wiring& out) {
-  const Proxies proxies(place, out);
+  const Proxies proxies(place, Client::Codex, out);
   const auto set = [&](const std::string& key, const Value& value) {
     out.arguments.insert(out.arguments.end(), {"-c", key + "=" + toml(value)});
   };
@@ -444,7 +451,7 @@ void wire_codex(const RunPlace& place, Wiring& out) {
 
 // By a home of its own: settings of the system's are taken only from root's folders, and passed over with a warning otherwise.
 void wire_gemini(const RunPlace& place, Wiring& out) {
-  const Proxies proxies(place, out);
+  const Proxies proxies(place, Client::Gemini, out);
   const auto own = json::parse(place.client_settings);
   Value settings = own && own->root().is_object() ? Value::copy(own->root()) : Value::object();
   if (!place.client_settings.empty() && !own) {
@@ -469,7 +476,7 @@ void wire_gemini(const RunPlace& place, Wiring& out) {
 }
 
 void wire_opencode(const RunPlace& place, Wiring& out) {
-  const Proxies proxies(place, out);
+  const Proxies proxies(place, Client::OpenCode, out);
   Value servers = Value::object();
   for (const Proxied& one : proxies.all()) {
     std::vector<std::string> command = {place.baton};
@@ -496,7 +503,7 @@ void wire_opencode(const RunPlace& place, Wiring& out) {
 }
 
 void wire_copilot(const RunPlace& place, Wiring& out) {
-  const Proxies proxies(place, out);
+  const Proxies proxies(place, Client::Copilot, out);
   Value servers = Value::object();
   Value all = Value::object();
   for (const Proxied& one : proxies.all()) {

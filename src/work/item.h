@@ -28,8 +28,8 @@ struct Lease {
   std::string holder;  // the actor's id
   std::uint64_t fence = 0;
   Time issued_at, expires_at;
-  std::int64_t ttl = 0;            // nanoseconds, as issued: what a renewal extends by
-  std::optional<Time> parked_at;   // the clock stands still since then, because a person must act
+  std::int64_t ttl = 0;           // nanoseconds, as issued: what a renewal extends by
+  std::optional<Time> parked_at;  // the clock stands still since then, because a person must act
   std::optional<Time> parked_until;
 
   // Inclusive: at `expires_at` it is over. A parked one ends when the person took too long.
@@ -40,7 +40,7 @@ struct Lease {
 };
 
 enum class WaitsFor { Nothing, Input, Approval };
-std::string_view waits_for_name(WaitsFor waits);  // "", "input", "approval"
+std::string_view waits_for_name(WaitsFor waits);                // "", "input", "approval"
 std::optional<WaitsFor> find_waits_for(std::string_view name);  // nothing for ""
 
 // To whom an item is offered alone, until when.
@@ -75,7 +75,8 @@ struct Item {
   std::string blocked_because;      // notes, open gaps, a reason
   std::uint32_t attempts = 0;       // sessions that ended without a handoff, since the last one that did
   std::string implementer;          // the actor that completed IMPLEMENTATION, of several the last
-  std::vector<std::string> earlier_implementers;  // the others: what they did is in it too. Sorted, at most kImplementersMax
+  std::vector<std::string>
+      earlier_implementers;  // the others: what they did is in it too. Sorted, at most kImplementersMax
 
   std::string pr_url, repository, evidence_bundle_ref;  // repository: "owner/name", from pr_url
   std::uint64_t pr_number = 0;                          // 0: none
@@ -121,20 +122,21 @@ std::optional<SessionState> find_session_state(std::string_view name);
 
 struct Session {
   std::string id;
-  std::string work_id;   // empty: a session without a work item
+  std::string work_id;  // empty: a session without a work item
   std::string actor_id;
   ActorKind actor_kind = ActorKind::Agent;
   std::string agent_id;  // issued: `a` and hexadecimal digits; what an agent-contract block must name
-  std::string token_id;  // of the token it was claimed with: when that is worth nothing, the session is not either; empty: none
+  std::string
+      token_id;  // of the token it was claimed with: when that is worth nothing, the session is not either; empty: none
   std::string role;
   std::uint64_t fence = 0;
   SessionState state = SessionState::Open;
   std::string ended_because;  // "completed", "lease_expired", "superseded", ...
   Time opened_at;
   std::optional<Time> ended_at;
-  std::string plan_status;              // of its last agent-contract block
-  std::uint32_t reports_in_a_row = 0;   // IN_PROGRESS ones
-  std::string handoff_digest;           // the idempotency key of the last handoff that was taken; empty: none was
+  std::string plan_status;                   // of its last agent-contract block
+  std::uint32_t reports_in_a_row = 0;        // IN_PROGRESS ones
+  std::string handoff_digest;                // the idempotency key of the last handoff that was taken; empty: none was
   std::vector<std::string> earlier_digests;  // of those before it, the newest last, at most kEarlierDigestsMax
 
   // Was the handoff with this key taken?

@@ -20,7 +20,7 @@ using agent_exit::Phase;
 struct Role {
   std::string name = "agent";
   std::vector<Phase> phases = {agent_exit::kPhases.begin(), agent_exit::kPhases.end()};
-  std::string pack = {};                     // the contract pack of its sessions; empty: none
+  std::string pack = {};                      // the contract pack of its sessions; empty: none
   std::vector<std::string> readable = {"*"};  // context sections; `*`: all
   std::vector<std::string> writable = {"*"};
 

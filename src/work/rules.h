@@ -138,11 +138,11 @@ Ruling abort(const Item& item, std::string_view reason, Time now);
 // --- CI -------------------------------------------------------------------------------------------------------------------
 
 struct CiReport {
-  std::string check;       // the check's, run's or suite's name; empty for `baton work ci` without one
-  std::string kind;        // "workflow_run", "check_suite", "check_run", "api"
-  std::string conclusion;  // "success", "failure", ...
-  std::string commit;      // empty: not stated
-  std::string delivery_id; // empty: none
+  std::string check;        // the check's, run's or suite's name; empty for `baton work ci` without one
+  std::string kind;         // "workflow_run", "check_suite", "check_run", "api"
+  std::string conclusion;   // "success", "failure", ...
+  std::string commit;       // empty: not stated
+  std::string delivery_id;  // empty: none
 };
 // What a report does. `ignored` says why it changes nothing (CiIgnored): not in CI_PENDING, another commit, not a required check, only
 // a part of what is required is ambiguous, ... ; then there are no events.

@@ -76,9 +76,15 @@ Missed missed(const Parsed& parsed, const Effects& effects, const Observed& obse
   }
   out.programs.assign(programs.begin(), programs.end());
   out.commands.assign(commands.begin(), commands.end());
-  if (effects.writes_known)
-    for (const Change& change : observed.changes)
-      if (!is_listed(effects, change)) out.files.push_back(shown(change));
+  if (!effects.writes_known) return out;
+  // A hard link that is made and removed again touches the file behind it, but changes nothing.
+  const bool makes_links = std::ranges::any_of(observed.ran, [](const Ran& ran) {
+    return ran.name == "ln" || ran.name == "link" || ran.name == "cp" || ran.name == "mv";
+  });
+  for (const Change& change : observed.changes) {
+    if (makes_links && change.kind == Change::Kind::Touched && !change.is_folder) continue;
+    if (!is_listed(effects, change)) out.files.push_back(shown(change));
+  }
   return out;
 }
 

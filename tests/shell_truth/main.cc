@@ -96,12 +96,15 @@ std::string json_list(const std::vector<std::string>& items) {
 struct Seen {
   Parsed parsed = {};
   Effects effects = {};
+
+  // A line that only writes to an unknown place is compared, too: its programs must be listed.
+  bool is_left_out() const { return parsed.opaque() || effects.runs_written; }
 };
 
 Seen seen(const std::string& line) {
   Seen out;
   out.parsed = parse(line);
-  if (!out.parsed.opaque()) out.effects = effects_of(out.parsed, kWorkFolder);
+  out.effects = effects_of(out.parsed, kWorkFolder);
   return out;
 }
 
@@ -112,7 +115,7 @@ constexpr int kMadeSmallMax = 20;  // lines, of one seed
 std::string made_small(Sandbox& sandbox, const std::string& shell, std::string line, const Missed& like) {
   const auto still = [&](const std::string& candidate) {
     const Seen one = seen(candidate);
-    if (one.parsed.opaque()) return false;
+    if (one.is_left_out()) return false;
     const Missed now = missed(one.parsed, one.effects, sandbox.run(shell, candidate));
     return now.any() && now.is_like(like);
   };
@@ -163,7 +166,7 @@ class Comparison {
   bool compare(const std::string& line, const std::string& where, Count& count, bool makes_small) {
     ++count.drawn;
     const Seen one = seen(line);
-    if (one.parsed.opaque()) return ++count.opaque, true;
+    if (one.is_left_out()) return ++count.opaque, true;
     ++count.run;
     bool ran = false, in_time = true, holds = true, wrote = false;
     std::string small;
@@ -238,24 +241,13 @@ int run_drawn(Sandbox& sandbox, const Options& options, const std::vector<std::s
   return write_all(to, count.text() + "\n" + comparison.misses) ? 0 : 1;
 }
 
-struct Written {
-  std::vector<std::string> lines = {}, known = {};
-};
-
-int run_written(Sandbox& sandbox, const Written& written, const std::vector<std::string>& shells, int to) {
+int run_written(Sandbox& sandbox, const std::vector<std::string>& lines, const std::vector<std::string>& shells,
+                int to) {
   Comparison comparison(sandbox, shells);
   if (!comparison.checks_itself()) return 1;
-  Count count, known;
-  for (const std::string& line : written.lines) comparison.compare(line, "\"written\": true", count, false);
-  const std::string misses = comparison.misses;
-  bool holds = true;
-  for (const std::string& line : written.known)
-    if (comparison.compare(line, "\"written\": true", known, false)) {
-      holds = false;
-      std::fprintf(stderr, "this is a known miss and is no longer missed; move it to `lines`: %s\n",
-                   json_string(line).c_str());
-    }
-  return write_all(to, count.text() + "\n" + misses) && holds ? 0 : 1;
+  Count count;
+  for (const std::string& line : lines) comparison.compare(line, "\"written\": true", count, false);
+  return write_all(to, count.text() + "\n" + comparison.misses) ? 0 : 1;
 }
 
 // Starts `work` in a sandbox in a process of its own; what it writes can be read from `from`.
@@ -449,7 +441,7 @@ class Soak {
 int show_line(Sandbox& sandbox, const std::string& line, const std::vector<std::string>& shells) {
   const Seen one = seen(line);
   std::printf("%s\n", json_string(line).c_str());
-  if (one.parsed.opaque()) std::printf("  opaque: %s\n", std::string(name_of(one.parsed.because.front())).c_str());
+  for (const Opaque reason : one.effects.because) std::printf("  opaque: %s\n", std::string(name_of(reason)).c_str());
   std::printf("  listed: %s\n  writes%s: %s\n", json_list(programs_of(one.parsed)).c_str(),
               one.effects.writes_known ? "" : " (not known)", json_list(one.effects.writes).c_str());
   for (const std::string& shell : shells) {
@@ -492,13 +484,12 @@ bool read_options(int argc, char** argv, Options& out) {
   return !out.stub.empty() && (out.state.empty() || out.shards > 0);
 }
 
-bool read_lines(const fs::path& file, Written& out) {
+bool read_lines(const fs::path& file, std::vector<std::string>& out) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   const auto document = json::parse_owned(text.str());
   if (!document) return false;
-  for (const json::Node line : document->root()["lines"].elements()) out.lines.emplace_back(line.string());
-  for (const json::Node line : document->root()["known_misses"].elements()) out.known.emplace_back(line.string());
+  for (const json::Node line : document->root()["lines"].elements()) out.emplace_back(line.string());
   return true;
 }
 
@@ -517,7 +508,7 @@ int run(int argc, char** argv) {
                                [&](Sandbox& sandbox) { return show_line(sandbox, options.line, shells); });
   bool holds = true;
   if (!options.lines.empty()) {
-    Written written;
+    std::vector<std::string> written;
     if (!read_lines(options.lines, written)) return std::fprintf(stderr, "%s is not JSON\n", options.lines.c_str()), 2;
     const Result result =
         run_alone(options.stub, [&](Sandbox& sandbox, int to) { return run_written(sandbox, written, shells, to); });

@@ -389,10 +389,11 @@ std::vector<Change> Sandbox::changes(const Tree& before, const Tree& after) {
     if (is_folder(now) && !is_other) {
       if (now.changed != old.changed && children(before, path) == children(after, path))
         out.push_back({path, Change::Kind::Touched, true});
-    } else if (is_other || now.size != old.size || now.modified != old.modified ||
-               (now.changed != old.changed && now.links == old.links)) {
-      // A file that only has another name more or less is not changed.
+    } else if (is_other || now.size != old.size || now.modified != old.modified) {
       out.push_back({path, Change::Kind::Changed, is_folder(now)});
+    } else if (now.changed != old.changed && now.links == old.links) {
+      // A file that only has another name more or less is not changed.
+      out.push_back({path, Change::Kind::Touched, is_folder(now)});
     }
   }
   for (const auto& [path, now] : after)

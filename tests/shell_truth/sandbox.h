@@ -26,7 +26,7 @@ struct Ran {
 };
 
 struct Change {
-  enum class Kind : std::uint8_t { Created, Changed, Removed, Touched };  // Touched: a folder's time, nothing else
+  enum class Kind : std::uint8_t { Created, Changed, Removed, Touched };  // Touched: the time of a folder's change, or of a file's attributes
   std::string path = {};
   Kind kind = Kind::Changed;
   bool is_folder = false;

@@ -16,7 +16,8 @@ namespace baton::runtime {
 struct Activation {
   std::string hash, agent, role;
   std::vector<std::string> pieces;
-  std::string folder = {};  // where the files lie; empty: not told
+  std::string folder = {};   // where the files lie; empty: not told
+  bool holds_texts = false;  // what MCP servers say of themselves is held to the pack
 };
 Result<void> activate(Act& act, const Activation& asked);
 // Is it empty, or an absolute path that something can be below of?

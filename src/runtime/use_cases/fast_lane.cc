@@ -141,7 +141,7 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
   if (rules.workflow != nullptr)
     return std::nullopt;  // its budgets are shared with sessions that this one knows nothing of
   const auto tool = rules.plan->find_tool(call.tool);
-  if (!tool || !rules.tools[*tool].is_plain_read) return std::nullopt;
+  if (!tool || !rules.tools[*tool].is_plain_read || lacks_facts(rules, call)) return std::nullopt;
   for (const contract::Resource& resource : rules.plan->resources)
     if (call.arguments.at(resource.at)) return std::nullopt;
 

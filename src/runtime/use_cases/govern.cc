@@ -9,6 +9,8 @@
 
 #include "base/ids.h"
 #include "base/limits.h"
+#include "contract/facts.h"
+#include "hooks/facts.h"
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "ledger/blob.h"
@@ -60,6 +62,12 @@ Result<void> append_session(Act& act, const std::string& session_id, std::string
 Result<void> was_seen(const Act::Governed& held) {
   if (held.workflow && held.workflow->problem()) return tl::make_unexpected(*held.workflow->problem());
   return {};
+}
+
+bool lacks_facts(const session::Rules& rules, const session::Proposed& call) {
+  const auto tool = rules.plan->find_tool(call.tool);
+  return tool && rules.tools[*tool].reads_facts && call.arguments.root().is_object() &&
+         !contract::facts_in(call.arguments.root());
 }
 
 std::vector<std::string> id_pointers(const Value& payload) {
@@ -433,6 +441,8 @@ class Opening {
     session.set("mode", session::name_of(asked_.mode));
     session.set("gate", session::name_of(asked_.gate));
     if (rules_->plan->client_user_is_operator) session.set("client_user_is_operator", true);
+    if (rules_->plan->unknown_content != contract::UnknownContent::Refuse)
+      session.set("unknown_content", name_of(rules_->plan->unknown_content));
     tell_owed(session, *rules_->plan);
     act_.answer.created = true;
     act_.answer.body.set("session", std::move(session));
@@ -489,6 +499,14 @@ void UseCases::open_session(const Mutation& by, OpenSession asked, Answered done
 
 namespace {
 
+// The arguments of this call are not judged, and why.
+void set_aside(session::Proposed& call, Code why, std::string about) {
+  call.arguments = {};
+  call.digest = {};
+  call.malformed_as = why;
+  call.malformed = std::move(about);
+}
+
 class Govern {
  public:
   Govern(Act& act, const std::string& session_id, const Asking& asking)
@@ -502,6 +520,8 @@ class Govern {
     session::State& state = held_.session.state;
     const session::Rules& rules = *held_.session.rules;
     session::Proposal proposal = asking_.read.proposal;
+    for (session::Proposed& call : proposal.calls)
+      if (lacks_facts(rules, call)) set_aside(call, Code::facts_missing, std::string(call.tool));
     for (const session::Proposed& call : proposal.calls)
       if (state.find(call.id) != nullptr)
         return act_.refuse(report(Code::CALL_DUPLICATE, {}, {{"id", call.id}})), Result<void>();
@@ -830,7 +850,8 @@ class Govern {
 
 }  // namespace
 
-void UseCases::govern_call(const Mutation& by, std::string session_id, std::string step, Answered done) {
+void UseCases::govern_call(const Mutation& by, std::string session_id, std::string step, Answered done,
+                           std::optional<Facts> facts) {
   std::vector<Diagnostic> refused;
   auto asking = std::make_shared<Asking>();
   asking->question = read_question(std::move(step), limits::kCallArgumentsBytesMax * 2, refused);
@@ -871,13 +892,17 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
   std::vector<std::string>& digests = asking->digests;
   digests.reserve(asking->read.proposal.calls.size());
   for (session::Proposed& call : asking->read.proposal.calls) {
+    const bool holds_facts = !facts && call.arguments.root().is_object() && call.arguments.root()[hooks::kFacts];
+    if (holds_facts || (facts && !facts->reserved.empty()))
+      set_aside(call, Code::fact_in_arguments, holds_facts ? std::string(hooks::kFacts) : facts->reserved);
     digests.push_back(call.arguments.root().is_object() ? session::digest_of(call.arguments.root()).value_or("") : "");
     call.digest = digests.back();
     if (digests.back().empty() && call.arguments.root().is_object()) {
       call.arguments = {};
       call.malformed = "they hold a number beyond all bounds";
     }
-    if (auto touch = protection::touched(*inside_->protects(), call.tool, call.arguments.root())) {
+    if (auto touch = protection::touched(*inside_->protects(), call.tool, call.arguments.root(),
+                                         facts ? std::string_view(facts->cwd) : std::string_view())) {
       call.protected_path = std::move(touch->path);
       call.protected_always = touch->always;
     }
@@ -925,7 +950,15 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
   const KeyedHiding hiding(act.engine.ledger.redaction_key());
   const json::Node arguments = question.root()["arguments"];
   const std::string digest = arguments ? session::digest_of(arguments).value_or("") : "";
-  const session::Values values = arguments ? session::Values::of_document(arguments) : session::Values();
+  // Facts come with a proposal alone: other arguments have none, and a rule on facts cannot be judged again.
+  if (arguments[hooks::kFacts])
+    return act.refuse(report(Code::fact_in_arguments, place_named("/arguments"), {{"member", hooks::kFacts}})),
+           Result<void>();
+  if (arguments && call->tool != kNone && held.session.rules->tools[call->tool].reads_facts)
+    return act.refuse(report(Code::facts_missing, place_named("/arguments"),
+                             {{"tool", held.session.rules->tool(call->tool).name}})),
+           Result<void>();
+  const session::Values values = arguments ? session::Values::of_call(arguments) : session::Values();
   const std::string protected_path = protected_from(act, *held.session.rules, *call, arguments);
   session::StartVerdict verdict = session::start(*held.session.rules, state, call->id, values, digest, held.lease_stale,
                                                  &hiding, held.workflow.get(), protected_path);
@@ -997,6 +1030,14 @@ void set_settlement(Value& payload, const session::Rules& rules, session::ToolId
     else payload.set("output_text", *kept.find("arguments_text"));
     if (!output.is_object()) payload.set("output_object", false);
     if (tool != kNone) payload.set("values", recorded_values(receipt.output, rules.tools[tool].output_paths, hiding));
+  }
+  if (tool != kNone && receipt.error_output.root())
+    payload.set("error_values", recorded_values(receipt.error_output, rules.tools[tool].output_paths, hiding));
+  if (tool != kNone && !receipt.also.empty()) {
+    Value also = Value::array();
+    for (const session::Values& one : receipt.also)
+      also.push(recorded_values(one, rules.tools[tool].output_paths, hiding));
+    payload.set("also_values", std::move(also));
   }
   if (receipt.kind == session::Receipt::Error || receipt.kind == session::Receipt::Timeout) {
     const session::CallError& error = receipt.error;

@@ -32,6 +32,9 @@ struct Asking {
   bool other_door = false;                    // another door proposes it too, and begins it
 };
 
+// Is it a call without facts of a tool whose contract reads some?
+bool lacks_facts(const session::Rules& rules, const session::Proposed& call);
+
 // What identifies things in an entry about a session looks random and is no secret: pointers to it.
 std::vector<std::string> id_pointers(const json::Value& payload);
 

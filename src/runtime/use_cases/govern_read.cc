@@ -59,6 +59,8 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   }
   if (session.unhooked_calls != 0) out.set("unhooked_calls", session.unhooked_calls);
   if (session.rules->plan->client_user_is_operator) out.set("client_user_is_operator", true);
+  if (session.rules->plan->unknown_content != contract::UnknownContent::Refuse)
+    out.set("unknown_content", name_of(session.rules->plan->unknown_content));
   tell_owed(out, *session.rules->plan);
   const contract::Limits& held_to = session.rules->plan->limits;
   Value limits = Value::object();

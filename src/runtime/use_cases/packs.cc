@@ -51,6 +51,7 @@ Result<void> activate(Act& act, const Activation& asked) {
   payload.set("role", asked.role);
   payload.set("agent", asked.agent);
   if (!asked.folder.empty()) payload.set("folder", asked.folder);
+  if (asked.holds_texts) payload.set("holds_texts", true);
   payload.set("at", format_time(act.now));
   if (auto done = act.append(std::string(kPacksStream), kPackActivated, std::move(payload), Act::Is::Main, {"/pack"});
       !done)
@@ -67,6 +68,7 @@ std::optional<std::string> file_with_secret(const contract::PackSource& pack) {
   for (const contract::SourceFile& file : pack.contracts) files.push_back(&file);
   if (pack.session) files.push_back(&*pack.session);
   if (pack.tools) files.push_back(&*pack.tools);
+  if (pack.tools_lock) files.push_back(&*pack.tools_lock);
   for (const contract::SourceFile* file : files)
     if (!secrets::find(file->text).empty()) return file->name;
   for (const auto& [name, text] : pack.golden)
@@ -101,8 +103,12 @@ void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std:
   if (!expected.empty() && expected != compiled.plan->hash)
     return refuse(Code::PACK_ACTIVE,
                   {{"hash", expected}, {"problem", "not what the files say: that is " + compiled.plan->hash}});
-  Activation asked{compiled.plan->hash, compiled.plan->agent, role.empty() ? "agent" : std::move(role),
-                   pack_pieces(pack_text(pack)), std::move(folder)};
+  Activation asked{compiled.plan->hash,
+                   compiled.plan->agent,
+                   role.empty() ? "agent" : std::move(role),
+                   pack_pieces(pack_text(pack)),
+                   std::move(folder),
+                   compiled.plan->tools_lock || compiled.plan->suspicious_text_is_withheld};
   if (!is_folder_told(asked.folder)) return refuse(Code::SESSION_OPTIONS, {{"problem", kFolderProblem}});
   if (!work::is_work_id(asked.role)) return refuse(Code::SESSION_OPTIONS, {{"problem", "the role's name is none"}});
   if (bytes_of(asked) > limits::kPackSourceBytesMax)
@@ -111,6 +117,17 @@ void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std:
   done = protect_when_done(*inside_, asked.folder, std::move(done));
   inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));
 }
+
+namespace {
+
+// Where the folder is by its name, and where links lead from there.
+void protect_folder(protection::Paths& paths, std::string folder) {
+  std::string real = paths.links == nullptr ? folder : paths.links->resolved(folder);
+  if (real != folder) paths.fixed.push_back(std::move(real));
+  paths.fixed.push_back(std::move(folder));
+}
+
+}  // namespace
 
 bool is_folder_told(std::string_view folder) {
   return folder.empty() || (folder.size() > 1 && folder.size() <= kFolderBytesMax && folder.front() == '/');
@@ -121,7 +138,7 @@ Answered protect_when_done(Engine& engine, std::string folder, Answered done) {
   return [&engine, folder = std::move(folder), done = std::move(done)](Result<Answer> answer) {
     if (answer && answer->refused.empty()) {
       auto paths = std::make_shared<protection::Paths>(*engine.protects());
-      paths->fixed.push_back(folder);
+      protect_folder(*paths, folder);
       engine.protect(std::move(paths));
     }
     done(std::move(answer));
@@ -133,7 +150,7 @@ Result<void> UseCases::protect(protection::Paths paths) {
   if (!reader) return tl::make_unexpected(reader.error());
   auto found = (*reader)->find({.table = tables::kPackRoles}, [&](const store::Row& row) {
     if (const auto content = json::parse(text_at(row, 2)); content && content->root()["folder"].is_string())
-      paths.fixed.emplace_back(content->root()["folder"].string());
+      protect_folder(paths, std::string(content->root()["folder"].string()));
     return true;
   });
   if (!found) return found;

@@ -112,15 +112,45 @@ Result<std::optional<Value>> UseCases::show(std::string_view work_id) {
   return std::optional(shown(**item));
 }
 
-std::string UseCases::tool_in_pack(const std::string& session_id, const std::string& name) {
+UseCases::NamedTool UseCases::tool_in_pack(const std::string& session_id, const std::string& server,
+                                           const std::string& tool, contract::ServersKnown known) {
+  NamedTool out{server + "/" + tool};
   const auto reader = inside_->store.reader();
-  if (!reader || !work::is_work_id(session_id)) return name;
+  if (!reader || !work::is_work_id(session_id)) return out;
   const auto row = (*reader)->get(tables::kSessionStates, {session_id});
-  if (!row || !*row) return name;
+  if (!row || !*row) return out;
   const auto rules = rules_in(**reader, pack_in(**row));
-  if (!rules || *rules == nullptr || (*rules)->plan->find_tool(name)) return name;
-  std::string bare = name.substr(name.find('/') + 1);
-  return (*rules)->plan->find_tool(bare) ? bare : name;
+  if (!rules || *rules == nullptr) return out;
+  const contract::Plan& plan = *(*rules)->plan;
+  known.lock = plan.tools_lock.get();
+  if (plan.find_tool(out.name)) return out;
+  const bool has_bare = tool.find_first_of(":/") == std::string::npos && plan.find_tool(tool).has_value();
+  if (!has_bare) return out;
+  if (contract::may_be_bare(server, tool, known)) out.name = tool;
+  else out.why = contract::why_not_bare(server, tool, known);
+  return out;
+}
+
+Result<std::optional<Value>> UseCases::mcp_of_session(std::string_view session_id) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const auto row = work::is_work_id(session_id) ? (*reader)->get(tables::kSessionStates, {std::string(session_id)})
+                                                : Result<std::optional<store::Row>>(std::nullopt);
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::nullopt;
+  const auto rules = rules_in(**reader, pack_in(**row));
+  if (!rules) return tl::make_unexpected(rules.error());
+  if (*rules == nullptr) return std::nullopt;
+  const contract::Plan& plan = *(*rules)->plan;
+  Value contracts = Value::array();
+  for (const contract::Tool& tool : plan.tools) contracts.push(tool.name);
+  Value out = Value::object();
+  out.set("pack", plan.hash);
+  out.set("contracts", std::move(contracts));
+  out.set("wording_changes", plan.wording_may_change ? "allow" : "refuse");
+  out.set("suspicious_text", plan.suspicious_text_is_withheld ? "withhold" : "warn");
+  if (plan.tools_lock) out.set("tools_lock", contract::value_of(*plan.tools_lock));
+  return std::optional(std::move(out));
 }
 
 std::vector<std::string> UseCases::server_tools(const std::string& session_id, const std::string& role) {

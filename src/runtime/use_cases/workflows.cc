@@ -209,6 +209,8 @@ void UseCases::activate_workflow(const Mutation& by, contract::WorkflowSource so
                   {{"hash", expected}, {"problem", "not what the files say: that is " + compiled.plan->hash}});
   Activation asked{compiled.plan->hash, compiled.plan->name, workflow_role(compiled.plan->name),
                    pack_pieces(workflow_text(source)), std::move(folder)};
+  for (const contract::WorkflowRole& role : compiled.plan->roles)
+    asked.holds_texts = asked.holds_texts || role.plan->tools_lock || role.plan->suspicious_text_is_withheld;
   if (!is_folder_told(asked.folder)) return refuse(Code::SESSION_OPTIONS, {{"problem", kFolderProblem}});
   if (bytes_of(asked) > limits::kPackSourceBytesMax)
     return refuse(Code::WORKFLOW_INVALID,

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protection/guarded.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "adopt/adopt.h"
+#include "base/text.h"
+#include "shell/effects.h"
+
+namespace baton::protection {
+namespace {
+
+// --- by name ----------------------------------------------------------------------------------------------------------------------
+
+// Wherever they lie: the last parts of a path, or its parts in the middle when a folder is meant (it ends with a slash).
+constexpr std::array<std::string_view, 3> kSecretNames = {".baton/", ".config/baton/", "operator.token"};
+// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, and folders of a run.
+constexpr std::array<std::string_view, 11> kFixedNames = {
+    ".codex/hooks.json", ".github/hooks/",    ".copilot/hooks/",    ".copilot/config.json", ".opencode/plugins/",
+    ".opencode/plugin/", "opencode/plugins/", ".cursor/hooks.json", ".gemini/extensions/",  ".claude/plugins/",
+    "tools.lock.json"};  // what was approved of MCP servers: it lies in packs, which may lie in a project
+constexpr std::string_view kRunFolder = "baton-run-";
+// A wildcard for a name that could lie anywhere has to spell out as many of its characters; a dot at the beginning is enough.
+constexpr int kSpelledMin = 3;
+
+using Names = std::vector<std::string>;
+
+struct Name {
+  Names parts;
+  bool is_folder = false;
+  Guard guard = Guard::None;
+  std::string text;  // the parts with a slash between
+
+  Name(std::string_view path, bool folder, Guard guarded)
+      : parts(parts_of(path).names), is_folder(folder), guard(guarded), text(join(parts, "/")) {}
+};
+
+const std::vector<Name>& names() {
+  static const std::vector<Name> kNames = [] {
+    std::vector<Name> out;
+    for (const std::string_view name : kSecretNames) out.emplace_back(name, name.ends_with('/'), Guard::Secret);
+    for (const std::string_view name : kFixedNames) out.emplace_back(name, name.ends_with('/'), Guard::Fixed);
+    for (const hooks::Client client : hooks::kClients)
+      for (const adopt::Place& place : adopt::places_of(client)) out.emplace_back(place.path, false, Guard::Fixed);
+    return out;
+  }();
+  return kNames;
+}
+
+template <class Fits>
+bool is_at(const Names& path, std::size_t at, std::span<const std::string> name, const Fits& fits) {
+  if (at + name.size() > path.size()) return false;
+  for (std::size_t i = 0; i < name.size(); ++i)
+    if (!fits(path[at + i], name[i])) return false;
+  return true;
+}
+
+template <class Fits>
+bool is_named(const Names& path, const Name& name, const Fits& fits) {
+  if (path.size() < name.parts.size()) return false;
+  if (!name.is_folder) return is_at(path, path.size() - name.parts.size(), name.parts, fits);
+  for (std::size_t at = 0; at + name.parts.size() <= path.size(); ++at)
+    if (is_at(path, at, name.parts, fits)) return true;
+  return false;
+}
+
+// The folder a protected file lies in, by its name: what is done to that is done to the file.
+template <class Fits>
+bool is_folder_of(const Names& path, const Name& name, const Fits& fits) {
+  const std::span<const std::string> parts(name.parts);
+  for (std::size_t length = 1; length < parts.size(); ++length)
+    if (path.size() >= length && parts[length - 1].starts_with('.') &&
+        is_at(path, path.size() - length, parts.first(length), fits))
+      return true;
+  return false;
+}
+
+bool are_equal(const std::string& left, const std::string& right) { return left == right; }
+
+// Places that lead into other folders, or show the memory, the environment and the open files of processes.
+bool leads_elsewhere(const Parts& parts) {
+  if (!parts.is_absolute || parts.names.size() < 3) return false;
+  if (parts.names[0] == "dev" && parts.names[1] == "fd")
+    return parts.names.size() > 3 || !std::ranges::all_of(parts.names[2], is_digit);
+  if (parts.names[0] != "proc") return false;
+  constexpr std::array<std::string_view, 7> kDoors = {"cwd", "environ", "fd", "fdinfo", "map_files", "mem", "root"};
+  return std::ranges::any_of(parts.names, [&](const std::string& name) {
+    return std::ranges::find(kDoors, name) != kDoors.end() ||
+           (is_pattern(name) &&
+            std::ranges::any_of(kDoors, [&](std::string_view door) { return fit(name, door, false) >= 0; }));
+  });
+}
+
+// With `..` as a name: it goes above what a link leads to.
+Parts names_of(std::string_view path) {
+  Parts out;
+  out.is_absolute = path.starts_with('/');
+  for (const std::string_view part : split(path, '/'))
+    if (!part.empty() && part != ".") out.names.push_back(part == ".." ? std::string(part) : folded(part));
+  return out;
+}
+
+// Can the pattern be a path in `there`? Its end may come first: then it can be a folder above.
+enum class Reach : std::uint8_t { None, Above, Within };
+template <class Fits>
+Reach reach(std::span<const std::string> pattern, std::span<const std::string> there, const Fits& fits) {
+  if (there.empty()) return Reach::Within;
+  if (pattern.empty()) return Reach::Above;
+  if (pattern[0] != "**")
+    return fits(pattern[0], there[0]) ? reach(pattern.subspan(1), there.subspan(1), fits) : Reach::None;
+  const Reach none = pattern.size() == 1 ? Reach::None : reach(pattern.subspan(1), there, fits);
+  return none == Reach::Within || !fits(pattern[0], there[0]) ? none
+                                                              : std::max(none, reach(pattern, there.subspan(1), fits));
+}
+
+void keep(Guard guard, Guard& into) { into = std::max(guard, into); }
+
+}  // namespace
+
+Guarded::Guarded(const Paths& paths, std::string_view cwd) : links_(paths.links.get()), home_(paths.home) {
+  const auto add = [&](const std::vector<std::string>& all, Guard guard) {
+    for (const std::string& one : all) {
+      Place place{parts_of(one), {}, guard};
+      place.text = "/" + join(place.parts.names, "/");
+      if (!place.parts.names.empty()) places_.push_back(std::move(place));
+    }
+  };
+  add(paths.secret, Guard::Secret);
+  add(paths.fixed, Guard::Fixed);
+  if (cwd.starts_with('/')) {
+    folders_.emplace_back(cwd);
+    return;
+  }
+  for (const std::string& one : paths.secret)
+    if (one.ends_with("/.baton") && one.size() > 7) folders_.push_back(one.substr(0, one.size() - 7));
+  if (!home_.empty()) folders_.push_back(home_);
+}
+
+void Guarded::judge(const Parts& parts, Found& found) const {
+  const auto has_pattern = [](const std::string& name) { return is_pattern(name); };
+  if (std::ranges::any_of(parts.names, has_pattern)) judge_pattern(parts.names, parts.is_absolute, found);
+  if (leads_elsewhere(parts)) keep(Guard::Secret, found.guard);
+  for (const Name& name : names()) {
+    if (is_named(parts.names, name, are_equal)) keep(name.guard, found.guard);
+    if (is_folder_of(parts.names, name, are_equal)) {
+      found.holds = true;
+      found.holds_secret = found.holds_secret || name.guard == Guard::Secret;
+    }
+  }
+  if (parts.is_absolute)
+    for (const Place& place : places_) {
+      const Names &path = parts.names, &there = place.parts.names;
+      if (path.size() >= there.size() && std::equal(there.begin(), there.end(), path.begin())) {
+        keep(place.guard, found.guard);
+      } else if (path.size() < there.size() && std::equal(path.begin(), path.end(), there.begin())) {
+        found.holds = true;
+        found.holds_secret = found.holds_secret || place.guard == Guard::Secret;
+      }
+    }
+  if (std::ranges::any_of(parts.names, [](const std::string& part) { return part.starts_with(kRunFolder); }))
+    keep(Guard::Fixed, found.guard);
+}
+
+// A path with wildcards: what it may become.
+void Guarded::judge_pattern(const Names& path, bool is_absolute, Found& found) const {
+  int spelled = 0;
+  const auto fits = [&](const std::string& part, const std::string& name) {
+    if (part == "**") return dots || !name.starts_with('.');
+    const int characters = is_pattern(part) ? fit(part, name, dots) : part == name ? static_cast<int>(name.size()) : -1;
+    if (characters < 0) return false;
+    spelled += name.starts_with('.') ? std::max(characters, kSpelledMin) : characters;
+    return true;
+  };
+  for (const Name& name : names()) {
+    spelled = 0;
+    if (is_named(path, name, fits) && spelled >= kSpelledMin) keep(name.guard, found.guard);
+    spelled = 0;
+    if (is_folder_of(path, name, fits) && spelled >= kSpelledMin) {
+      found.holds = true;
+      found.holds_secret = found.holds_secret || name.guard == Guard::Secret;
+    }
+  }
+  if (!is_absolute) return;
+  for (const Place& place : places_) {
+    switch (reach<decltype(fits)>(path, place.parts.names, fits)) {
+      case Reach::None: break;
+      case Reach::Within: keep(place.guard, found.guard); break;
+      case Reach::Above:
+        found.holds = true;
+        found.holds_secret = found.holds_secret || place.guard == Guard::Secret;
+        break;
+    }
+  }
+}
+
+void Guarded::follow(const std::string& path, Found& found) {
+  if (links_ == nullptr || is_exhausted()) return;
+  ++lookups_;
+  if (const std::string real = links_->resolved(path); real != path) judge(parts_of(real), found);
+}
+
+Guarded::Found Guarded::find(std::string_view path, const std::vector<std::string>* folders) {
+  Found out;
+  const auto take = [&](const std::string& whole) {
+    const Guard before = out.guard;
+    judge(parts_of(whole), out);
+    if (leads_elsewhere(names_of(whole))) keep(Guard::Secret, out.guard);
+    if (whole.starts_with('/') && !is_pattern(whole)) {
+      follow(whole, out);
+      // Some tools take `..` out of the text before they open the path, some leave it to the file system.
+      if (const std::string plain = shell::normalised("", whole); plain != whole) follow(plain, out);
+    }
+    if (out.guard != before || out.path.empty()) out.path = whole;
+  };
+  const auto each = [&](const std::string& one) {
+    if (one.starts_with('/')) return take(one);
+    const std::vector<std::string>& in = folders != nullptr ? *folders : folders_;
+    if (in.empty()) return take(one);
+    for (const std::string& folder : in) take(folder + "/" + one);
+  };
+  if (is_pattern(path))
+    for (const std::string& one : without_braces(path)) each(one);
+  // A file may have these characters in its name.
+  each(std::string(path));
+  return out;
+}
+
+Guarded::Found Guarded::find_any(std::string_view text, const std::vector<std::string>* folders) {
+  Found out;
+  const std::vector<std::string>& in = folders != nullptr ? *folders : folders_;
+  const Spellings spellings = spellings_of(text, home_, in.empty() ? std::string_view() : std::string_view(in.front()));
+  // What is named in the end is the plainest.
+  std::vector<const std::string*> order;
+  for (const bool plain : {true, false})
+    for (const bool absolute : {true, false})
+      for (const std::string& one : spellings.paths) {
+        const bool is_plain = std::ranges::none_of(one, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+        if (is_plain == plain && one.starts_with('/') == absolute) order.push_back(&one);
+      }
+  for (const std::string* spelled : order) {
+    const std::string& one = *spelled;
+    const Found found = find(one, folders);
+    if (found.guard > out.guard) out.path = found.path;
+    keep(found.guard, out.guard);
+    out.holds = out.holds || found.holds;
+    out.holds_secret = out.holds_secret || found.holds_secret;
+    if (out.path.empty()) out.path = found.path;
+    if (out.guard == Guard::Secret) break;
+  }
+  if (!spellings.is_all) keep(mentioned(text, true), out.guard);
+  return out;
+}
+
+Guard Guarded::mentioned(std::string_view text, bool begins) const {
+  std::string folded_text;
+  for (const std::string_view part : split(text, '/')) {
+    if (part.empty() || part == ".") continue;
+    folded_text += folded_text.empty() && !text.starts_with('/') ? "" : "/";
+    folded_text += folded(part);
+  }
+  const auto says = [&](const std::string& what) {
+    const auto is_part = [](char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; };
+    for (std::size_t at = folded_text.find(what); at != folded_text.npos; at = folded_text.find(what, at + 1)) {
+      const std::size_t end = at + what.size();
+      const bool starts = at == 0 || !is_part(folded_text[at - 1]) || what.front() == '/';
+      if (starts && (begins || end == folded_text.size() || !is_part(folded_text[end]))) return true;
+    }
+    return false;
+  };
+  Guard out = Guard::None;
+  for (const Name& name : names())
+    if (says(name.text)) keep(name.guard, out);
+  for (const Place& place : places_)
+    if (says(place.text)) keep(place.guard, out);
+  return out;
+}
+
+}  // namespace baton::protection

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside protection: which paths are protected, by their names and by where they are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protection/protection.h"
+#include "protection/spelling.h"
+
+namespace baton::protection {
+
+enum class Guard : std::uint8_t { None, Fixed, Secret };
+
+class Guarded {
+ public:
+  // `cwd`: where relative paths are taken; empty: in each folder that holds a store, and at home.
+  Guarded(const Paths& paths, std::string_view cwd);
+
+  // Of one path as it is spelled, in every folder where it may be taken. Links are followed. `dots`: wildcards fit a dot at the beginning too.
+  struct Found {
+    Guard guard = Guard::None;
+    bool holds_secret = false, holds = false;  // something protected lies in it
+    std::string path;                          // absolute, where that is known
+  };
+  // `folders`: where a relative path is taken instead.
+  Found find(std::string_view path, const std::vector<std::string>* folders = nullptr);
+  // The same for each spelling of a text: the gravest. Nothing more is found once too much has been looked at.
+  Found find_any(std::string_view text, const std::vector<std::string>* folders = nullptr);
+
+  // Does a protected name stand in the text? `begins`: whatever follows it.
+  Guard mentioned(std::string_view text, bool begins) const;
+
+  bool is_exhausted() const { return lookups_ > kLookupsMax; }
+  const std::vector<std::string>& folders() const { return folders_; }
+  const std::string& home() const { return home_; }
+  bool dots = false;  // wildcards fit a dot at the beginning (`dotglob`)
+
+ private:
+  static constexpr std::size_t kLookupsMax = 2000;  // of paths in the file system
+  struct Place {
+    Parts parts;
+    std::string text;  // folded, with slashes between
+    Guard guard;
+  };
+
+  void judge(const Parts& parts, Found& found) const;
+  void follow(const std::string& path, Found& found);
+  void judge_pattern(const std::vector<std::string>& names, bool is_absolute, Found& found) const;
+
+  const Links* links_;
+  const std::string home_;
+  std::vector<std::string> folders_;
+  std::vector<Place> places_;
+  std::size_t lookups_ = 0;
+};
+
+}  // namespace baton::protection
