@@ -43,6 +43,8 @@ constexpr std::size_t kContractFindingsMax = 2'000;  // of a whole pack
 constexpr std::size_t kShellCommandBytesMax = 64u << 10;
 constexpr std::size_t kShellDepthMax = 32;
 constexpr std::size_t kShellCommandsMax = 1'000;
+constexpr std::size_t kShellWordsMax = 100'000;       // of all commands: each launcher's words count again behind it
+constexpr std::size_t kShellUsesBytesMax = 1u << 20;  // of all names in `uses`: each flag repeats its program's
 constexpr std::size_t kShellFoldersMax =
     8;  // in which a command may run, as `cd` allows several; beyond it the folder is unknown
 constexpr std::size_t kShellPathBytesMax = 4096;       // of one path: Linux opens no longer one

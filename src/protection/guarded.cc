@@ -18,9 +18,9 @@ namespace {
 constexpr std::array<std::string_view, 3> kSecretNames = {".baton/", ".config/baton/", "operator.token"};
 // Files of clients that adopt does not write and that switch hooks or servers on and off all the same, and folders of a run.
 constexpr std::array<std::string_view, 11> kFixedNames = {
-    ".codex/hooks.json", ".github/hooks/",    ".copilot/hooks/",    ".copilot/config.json", ".opencode/plugins/",
-    ".opencode/plugin/", "opencode/plugins/", ".cursor/hooks.json", ".gemini/extensions/",  ".claude/plugins/",
-    "tools.lock.json"};  // what was approved of MCP servers: it lies in packs, which may lie in a project
+    ".codex/hooks.json",   ".github/hooks/",    ".copilot/hooks/",   ".copilot/config.json",
+    ".opencode/plugins/",  ".opencode/plugin/", "opencode/plugins/", ".cursor/hooks.json",
+    ".gemini/extensions/", ".claude/plugins/",  "tools.lock.json"};  // what was approved of MCP servers: it lies in packs, which may lie in a project
 constexpr std::string_view kRunFolder = "baton-run-";
 // A wildcard for a name that could lie anywhere has to spell out as many of its characters; a dot at the beginning is enough.
 constexpr int kSpelledMin = 3;

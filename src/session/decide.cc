@@ -79,8 +79,8 @@ class StepJudge {
     if (state_.cancel_requested && (!tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::cancel_requested));
     if (const auto problem = session::problem_of(call))
-      return block(out, refusal(call.malformed_as,
-                                {{"problem", *problem}, {"member", call.malformed}, {"tool", call.tool}}));
+      return block(
+          out, refusal(call.malformed_as, {{"problem", *problem}, {"member", call.malformed}, {"tool", call.tool}}));
     if (!call.protected_path.empty() &&
         (call.protected_always || !tool || contract::is_mutating(rules_.tool(*tool).side_effect)))
       return block(out, refusal(Code::protected_path, {{"path", call.protected_path}}));

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <utility>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "shell/effects.h"
 #include "shell/programs.h"
@@ -86,37 +89,70 @@ bool may_connect(const Redirection& one) {
   return false;
 }
 
+// Programs whose subcommands have subcommands of their own.
+constexpr std::string_view kGroups[] = {"docker compose", "docker image", "podman image", "git remote",
+                                        "git submodule"};
+
 // `git`, `git push`, `git push --force`, `git push -f`; `git push ?` when a word may be an option that is not known.
-void add_uses(const Command& command, std::set<std::string>& out) {
-  if (command.words.empty() || !command.words.front().is_literal()) return;
-  std::string name = as_line(base_name(command.words.front().text));
-  out.insert(name);
-  bool wants_subcommand = has_subcommands(name), options = true;
+class Uses {
+ public:
+  void add(std::span<const Word> words);
+  const std::set<std::string>& all() const { return all_; }
+  bool are_too_many() const { return bytes_ > limits::kShellUsesBytesMax; }
+
+ private:
+  void insert(std::string use) {
+    if (are_too_many()) return;
+    const std::size_t size = use.size();
+    if (all_.insert(std::move(use)).second) bytes_ += size;
+  }
+
+  std::set<std::string> all_ = {};
+  std::size_t bytes_ = 0;
+};
+
+void Uses::add(std::span<const Word> words) {
+  if (words.empty() || !words.front().is_literal()) return;
+  const std::string program = as_line(base_name(words.front().text));
+  insert(program);
+  // Where an option stands before it, the first word may be the option's value, and the second the subcommand.
+  std::vector<std::string> names = {program};
+  bool wants_subcommand = has_subcommands(program), options = true, may_be_value = false, in_group = false;
   std::set<std::string> flags;
-  for (std::size_t at = 1; at < command.words.size(); ++at) {
-    const Word& word = command.words[at];
+  for (std::size_t at = 1; at < words.size(); ++at) {
+    const Word& word = words[at];
+    const bool is_value = std::exchange(may_be_value, false);
     if (options && !word.is_literal() && (word.may_be_option() || wants_subcommand)) {
       flags.insert("?");
-    } else if (options && word.is("--")) {
+    } else if (options && word.is("--") && program != "find") {
       options = false;
     } else if (options && word.text.size() > 1 && word.text.front() == '-') {
       const std::string_view text = word.text;
-      flags.insert(as_line(text.substr(0, text.find('='))));
+      const std::size_t sign = text.find('=');
+      flags.insert(as_line(text.substr(0, sign)));
       if (text[1] != '-')
-        for (const char letter : text.substr(1, text.find('=') == text.npos ? text.npos : text.find('=') - 1))
+        for (const char letter : text.substr(1, sign == text.npos ? text.npos : sign - 1))
           if (is_alphanumeric(letter)) flags.insert({'-', letter});
-      // Before the subcommand some options have a value, which is not the subcommand.
-      if (wants_subcommand && name == "git" &&
-          (word.is("-C") || word.is("-c") || word.is("--git-dir") || word.is("--work-tree")))
+      if (word.is("-m") && program.starts_with("python")) add(words.subspan(at + 1));
+      // Before the subcommand some options of git have a value, which is not the subcommand.
+      if (wants_subcommand && program == "git" &&
+          (word.is("-C") || word.is("-c") || word.is("--git-dir") || word.is("--work-tree") || word.is("--namespace")))
         ++at;
-    } else if (wants_subcommand) {
-      wants_subcommand = false;
-      for (const std::string& flag : flags) out.insert(name + " " + flag);
-      name += " " + as_line(word.text);
-      out.insert(name);
+      else may_be_value = sign == text.npos && program != "git";
+    } else if (wants_subcommand && !(program == "cargo" && word.text.starts_with('+'))) {
+      wants_subcommand = is_value;
+      if (names.size() == 1)
+        for (const std::string& flag : flags) insert(program + " " + flag);
+      names.push_back(program + " " + as_line(word.text));
+      insert(names.back());
+      in_group = std::ranges::find(kGroups, names.back()) != std::end(kGroups);
+    } else if (std::exchange(in_group, false) && word.is_literal()) {
+      insert(names.back() + " " + as_line(word.text));
     }
   }
-  for (const std::string& flag : flags) out.insert(name + " " + flag);
+  if (names.size() > 1) names.erase(names.begin());
+  for (const std::string& name : names)
+    for (const std::string& flag : flags) insert(name + " " + flag);
 }
 
 // Kinds of things that people want to be asked about, by what is in `uses`: a program, or a program and its subcommand or option.
@@ -127,7 +163,8 @@ constexpr MayDo kMayDo[] = {
     {"delete", "rm;rmdir;unlink;shred;truncate;git clean;git rm;find -delete"},
     {"escalate", "sudo;doas;su;pkexec;runuser;setpriv"},
     {"install",
-     "apt install;apt-get install;dnf install;yum install;apk add;pacman -S;brew install;snap install;dpkg -i;npm "
+     "apt install;apt-get install;dnf install;yum install;apk add;pacman -S;pacman --sync;brew install;snap install;"
+     "dpkg -i;dpkg --install;npm "
      "install;npm "
      "i;npm ci;npm add;pnpm install;pnpm i;pnpm add;yarn install;yarn add;bun install;bun add;pip install;pip3 "
      "install;pipx "
@@ -136,10 +173,13 @@ constexpr MayDo kMayDo[] = {
     {"network",
      "curl;wget;ssh;scp;sftp;rsync;ftp;nc;ncat;netcat;telnet;socat;gh;glab;aws;gcloud;az;kubectl;git clone;git "
      "fetch;git "
-     "pull;git push;git ls-remote;docker pull;docker push;podman pull;podman push;npx;uvx;bunx"},
+     "pull;git push;git ls-remote;git remote update;git submodule update;docker compose push;docker compose pull;"
+     "docker image push;docker image pull;openssl s_client;docker pull;docker push;podman pull;podman "
+     "push;npx;uvx;bunx"},
     {"publish",
      "git push;git send-email;npm publish;pnpm publish;yarn publish;bun publish;cargo publish;gem push;twine "
-     "upload;poetry publish;uv publish;docker push;podman push;helm push;gh pr;gh release;gh api;glab mr;glab "
+     "upload;poetry publish;uv publish;docker push;docker image push;docker compose push;podman push;helm push;gh "
+     "pr;gh release;gh api;glab mr;glab "
      "release;terraform apply;tofu apply;kubectl apply;kubectl delete;helm install;helm "
      "upgrade;vercel;netlify;wrangler;fly"},
 };
@@ -188,24 +228,27 @@ std::string as_line(std::string_view item) {
 
 json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
   const Effects effects = effects_of(parsed, cwd);
+  Uses uses;
+  for (const Command& command : parsed.commands) uses.add(command.words);
+  std::set<Opaque> because(effects.because.begin(), effects.because.end());
+  if (uses.are_too_many()) because.insert(Opaque::TooLong);
+  const bool is_opaque = !because.empty();
 
   Value out = Value::object();
   out.set("command", is_text(parsed.command) ? Value(parsed.command) : Value(as_line(parsed.command)));
-  out.set("opaque", effects.opaque());
+  out.set("opaque", is_opaque);
   Value reasons = Value::array();
-  for (const Opaque reason : effects.because) reasons.push(name_of(reason));
+  for (const Opaque reason : because) reasons.push(name_of(reason));
   out.set("opaque_because", std::move(reasons));
 
   const std::vector<std::string> programs = programs_of(parsed);
   std::vector<std::string> lines;
   std::string assignment_lines, redirection_lines;
   bool connects = false;
-  std::set<std::string> uses;
   Value commands = Value::array();
   std::size_t running = 0;
   for (const Command& command : parsed.commands) {
     commands.push(command_value(command));
-    add_uses(command, uses);
     if (!command.words.empty()) ++running, lines.push_back(line_of(command));
     for (const Assignment& one : command.assignments) assignment_lines.append(line_of(one)).push_back('\n');
     for (const Redirection& one : command.redirections) {
@@ -213,16 +256,16 @@ json::Value arguments_of(const Parsed& parsed, std::string_view cwd) {
       connects = connects || may_connect(one);
     }
   }
-  if (running == 1 && programs.size() == 1 && !effects.opaque()) out.set("program", programs.front());
+  if (running == 1 && programs.size() == 1 && !is_opaque) out.set("program", programs.front());
   out.set("programs", list_of(programs));
   out.set("program_count", programs.size());
   out.set("commands", std::move(commands));
   out.set("command_count", running);
   out.set("substitutions", parsed.substitutions);
   Value used = Value::object();
-  for (const std::string& use : uses) used.members().emplace_back(use, true);
+  for (const std::string& use : uses.all()) used.members().emplace_back(use, true);
   out.set("uses", std::move(used));
-  out.set("may", may_of(uses, effects.opaque(), connects));
+  out.set("may", may_of(uses.all(), is_opaque, connects));
 
   out.set("paths", list_of(effects.paths));
   out.set("paths_known", effects.paths_known);

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "shell/find.h"
 #include "shell/programs.h"
 
 namespace baton::shell {
@@ -24,9 +25,15 @@ bool is_system_program(std::string_view program) {
          folder == "/sbin/" || folder == "/usr/sbin/";
 }
 
+// What is written there is no file, or one that a redirection of the line names.
 bool is_stream(std::string_view path) {
-  return path == "/dev/null" || path == "/dev/stdout" || path == "/dev/stderr" || path == "/dev/stdin" ||
-         path == "/dev/tty" || path == "/dev/zero" || path == "/dev/urandom";
+  return path == "/dev/null" || path == "/dev/stdout" || path == "/dev/stderr" || path == "/dev/tty" ||
+         path == "/dev/zero" || path == "/dev/urandom" || path == "/dev/fd/1" || path == "/dev/fd/2";
+}
+
+// Links of the kernel to files that other words, or nobody, names.
+bool leads_elsewhere(std::string_view path) {
+  return path == "/dev/stdin" || is_within(path, "/dev/fd") || is_within(path, "/proc");
 }
 
 // Of a glob, the folder it looks in; nothing when it may lead out of that.
@@ -58,12 +65,19 @@ class Walk {
   }
 
   Effects run() {
-    for (const Command& command : parsed_.commands) one(command);
+    for (const Command& command : parsed_.commands)
+      if (!command.at_end) one(command);
+    // A trap runs in the folder that is the current one then: any of them.
+    states_.clear();
+    for (const Command& command : parsed_.commands)
+      if (command.at_end) one(command);
+    // `tee /dev/stdout 1<file`: the file is written.
+    if (writes_stream_ && opens_stream_) out_.has_unknown_write = true;
     // A link that is made in the line and used in it: where the use leads is decided by the link.
     for (const Use& use : uses_)
       if (passes_link(use)) out_.has_unknown_write = true;
     for (const std::string& program : run_)
-      for (const std::string& written : writes_) out_.runs_written = out_.runs_written || is_within(program, written);
+      for (const std::string& written : changed_) out_.runs_written = out_.runs_written || is_within(program, written);
     out_.paths.assign(paths_.begin(), paths_.end());
     out_.writes.assign(writes_.begin(), writes_.end());
     if (parsed_.opaque() || out_.has_unknown_write) out_.writes_known = out_.paths_known = false;
@@ -84,6 +98,8 @@ class Walk {
     std::size_t command;
     bool removes;
   };
+
+  static constexpr std::size_t kSeveral = 0;
 
   static bool changes_folder(const Command& command) {
     if (command.words.empty()) return false;
@@ -157,8 +173,7 @@ class Walk {
       std::string place = normalised(folder.value_or(""), *path);
       if (place.empty() || place.size() > limits::kShellPathBytesMax || bytes_ > limits::kShellPathsBytesMax)
         all = false;
-      else if (!is_stream(place) && !place.starts_with("/dev/fd/"))
-        bytes_ += place.size(), out.insert(std::move(place));
+      else if (!is_stream(place)) bytes_ += place.size(), out.insert(std::move(place));
     }
     return all;
   }
@@ -169,11 +184,14 @@ class Walk {
   void writes(const Word& word, std::string_view text, Way way = Way::Writes) {
     std::set<std::string> places_written;
     if (!places(word, text, places_written)) out_.has_unknown_write = true;
+    if (std::ranges::any_of(places_written, leads_elsewhere)) out_.has_unknown_write = true;
+    if (places_written.empty()) writes_stream_ = true;
     for (const Folder& folder : folders_)
       if (!places_written.empty())
         uses_.push_back({folder.value_or(""), std::string(text), command_, way == Way::Removes});
     if (way == Way::MakesLink) makes_links(places_written);
     writes_.insert(places_written.begin(), places_written.end());
+    if (changes_content_) changed_.insert(places_written.begin(), places_written.end());
     paths_.insert(places_written.begin(), places_written.end());
     if (uses_.size() > limits::kShellUsesMax) out_.has_unknown_write = true, uses_.clear();
   }
@@ -184,19 +202,47 @@ class Walk {
       if (const auto [place, is_new] = links_.emplace(path, command_); !is_new || repeats_) place->second = kSeveral;
   }
 
-  // Does this path, taken part by part, go through a link that another command of the line makes?
-  bool passes_link(const Use& use) const {
-    if (links_.empty()) return false;
-    const auto hits = [&](std::string_view folder, std::string_view path, bool skips_last) {
-      for (std::size_t end = 0; end < path.size();) {
-        end = std::min(path.find('/', end + 1), path.size());
-        if (end == path.size() && skips_last) return false;
-        const auto link = links_.find(normalised(folder, path.substr(0, end)));
-        if (link != links_.end() && link->second != use.command) return true;
+  // Commands that make a link which a path goes through.
+  struct Makers {
+    bool any = false;
+    std::size_t only = kSeveral;  // the one of them
+
+    void add(std::size_t maker) {
+      only = any && only != maker ? kSeveral : maker;
+      any = true;
+    }
+    bool others_than(std::size_t command) const { return any && only != command; }
+  };
+
+  // Of this path, taken part by part in `folder`, which is normalised.
+  Makers makers_of(std::string_view folder, std::string_view path, bool skips_last) const {
+    Makers out;
+    std::string place(path.starts_with('/') || folder == "/" ? "" : folder);
+    for (std::size_t at = 0; at < path.size();) {
+      const std::size_t end = std::min(path.find('/', at), path.size());
+      const std::string_view part = path.substr(at, end - at);
+      const bool is_last = end == path.size();
+      at = end + 1;
+      if (is_last && skips_last) break;
+      if (part.empty() || part == ".") continue;
+      if (part == "..") {
+        place.resize(place.empty() ? 0 : place.rfind('/'));
+        continue;
       }
-      return false;
-    };
-    return hits("", use.folder, false) || hits(use.folder, use.path, use.removes);
+      place.append("/").append(part);
+      if (const auto link = links_.find(place); link != links_.end()) out.add(link->second);
+    }
+    return out;
+  }
+
+  // Does it go through a link that another command of the line makes?
+  bool passes_link(const Use& use) {
+    if (links_.empty()) return false;
+    auto folder = folder_makers_.find(use.folder);
+    if (folder == folder_makers_.end())
+      folder = folder_makers_.emplace(use.folder, makers_of("", use.folder, false)).first;
+    return folder->second.others_than(use.command) ||
+           makers_of(use.folder, use.path, use.removes).others_than(use.command);
   }
 
   void redirections(const Command& command) {
@@ -208,17 +254,19 @@ class Walk {
         continue;
       if (operation == "<" || operation == "<&") reads(one.target, one.target.text);
       else writes(one.target);
+      if ((operation == "<" || operation == "<>") && one.fd > 0) opens_stream_ = true;
     }
   }
 
   // Words that look like paths: with a slash in them, or behind the sign of an option.
   void words(const Command& command) {
     const std::string_view name = base_name(command.words.front().text);
-    const Program* program = command.words.front().is_literal() && is_system_program(command.words.front().text)
-                                 ? program_called(name)
-                                 : nullptr;
+    const Program* program =
+        command.words.front().is_literal() && !command.is_script && is_system_program(command.words.front().text)
+            ? program_called(name)
+            : nullptr;
     // A path as the program, or the script of a shell.
-    if (command.words.front().text.find('/') != std::string::npos || is_script(command))
+    if (command.words.front().text.find('/') != std::string::npos || command.is_script)
       if (!places(command.words.front(), command.words.front().text, run_)) out_.runs_written = true;
     if (program == nullptr || !known_writer(command, name, *program)) out_.writes_known = false;
     const bool has_files = (program != nullptr && program->writes >= Writes::All) || name == "cat" || name == "ls" ||
@@ -248,16 +296,18 @@ class Walk {
     }
   }
 
-  static bool is_script(const Command& command) {
-    const Program* launcher = command.via.empty() ? nullptr : program_called(command.via);
-    return launcher != nullptr && launcher->runs == Runs::Shell;
-  }
-
   // Adds what it writes; false when that is not known.
   bool known_writer(const Command& command, std::string_view name, const Program& program) {
     if (program.writes == Writes::Unknown) return false;
+    if (name == "nohup" && std::ranges::none_of(command.redirections, [](const Redirection& one) {
+          return one.operation.starts_with('>') && one.fd < 2;
+        }))
+      writes(Word{"nohup.out"});
     if (program.runs == Runs::Rest || program.runs == Runs::Shell) return true;  // a wrong option has made it opaque
     Options options = options_of(command, program);
+    if (name == "xxd")  // it reads `-pc` as `-p`
+      for (const Word& word : command.words)
+        if (word.text.starts_with('-') && word.text.size() > 2) options.all_known = false;
     // No option makes a program of the first two kinds write elsewhere; of the others one may.
     if (options.may_hide_option &&
         !(program.writes == Writes::Nothing || (program.writes == Writes::All && name != "mv")))
@@ -267,10 +317,17 @@ class Walk {
       case Writes::Nothing: return options.all_known || program.flags == "*";
       case Writes::All:
         if (name == "mv") return destination(name, options);
+        if (name == "mkdir")
+          for (const Word* one : options.operands) makes_folders_before_dots(*one);
         for (const Word* one : options.operands)
           writes(*one, one->text, name == "rm" || name == "unlink" ? Way::Removes : Way::Writes);
         return options.all_known;
-      case Writes::AllButFirst: return mode_or_owner(command, name, options);
+      case Writes::AllButFirst: {
+        changes_content_ = false;
+        const bool is_known = mode_or_owner(command, name, options);
+        changes_content_ = true;
+        return is_known;
+      }
       case Writes::Last: return destination(name, options);
       case Writes::Second:
         if (options.operands.size() > 1) writes(*options.operands[1]);
@@ -334,6 +391,9 @@ class Walk {
            return is_listed("a d l P R r s archive link no-dereference recursive symbolic-link preserve", one.name);
          }));
     std::vector<const Word*>& operands = options.operands;
+    // Folders before a `..` are made, too.
+    if (name == "install")
+      for (const Word* one : operands) makes_folders_before_dots(*one);
     const bool makes_folders = name == "install" && (options.has("d") || options.has("directory"));
     if (makes_folders) {
       for (const Word* one : operands) writes(*one);
@@ -369,6 +429,13 @@ class Walk {
     // Where the destination is a folder for certain, the file in it is listed. Otherwise only links are followed to there.
     if (is_folder || links) put_into(*folder, folder_text, operands, links, options, is_folder);
     return options.all_known;
+  }
+
+  void makes_folders_before_dots(const Word& word) {
+    if (!word.is_literal()) return;
+    const std::string_view text = word.text;
+    for (std::size_t at = text.find("/.."); at != text.npos; at = text.find("/..", at + 1))
+      if (at > 0) writes(word, text.substr(0, at));
   }
 
   // The files that come to lie in a folder.
@@ -454,48 +521,22 @@ class Walk {
   }
 
   bool find(const Command& command) {
-    constexpr std::string_view kExpressions =
-        "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -maxdepth -mindepth "
-        "-size -mtime "
-        "-mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -newerct -newerat -newermm -empty -perm -user "
-        "-group -uid "
-        "-gid -nouser -nogroup -links -inum -samefile -readable -writable -executable -prune -print -print0 -printf "
-        "-ls -quit -depth "
-        "-d -mount -xdev -follow -not -o -or -a -and -true -false -delete -exec -execdir -ok -okdir -fprint -fprint0 "
-        "-fprintf -fls "
-        "-daystart -warn -nowarn -ignore_readdir_race -noignore_readdir_race -lname -ilname -fstype -used -files0-from "
-        "-L -H -P -D";
-    bool deletes = false, all_known = true;
-    for (std::size_t at = 1; at < command.words.size(); ++at) {
-      const Word& word = command.words[at];
-      const bool is_expression = word.is_literal() && word.text.size() > 1 && word.text.front() == '-';
-      if (is_expression && (word.is("-exec") || word.is("-execdir") || word.is("-ok") || word.is("-okdir"))) {
-        while (at < command.words.size() && !command.words[at].is(";") &&
-               !(command.words[at].is("+") && command.words[at - 1].is("{}")))
-          ++at;
-        continue;
-      }
-      // A number may be negative: `-mtime -7`.
-      if (is_expression && !is_listed(kExpressions, word.text) && !word.text.starts_with("-O") &&
-          !is_digit(word.text[1]))
-        all_known = false;
-      deletes = deletes || word.is("-delete");
-      if ((word.is("-fprint") || word.is("-fprint0") || word.is("-fls") || word.is("-fprintf")) &&
-          at + 1 < command.words.size())
-        writes(command.words[at + 1]);
-    }
-    if (deletes)
-      for (const Word& start : starts_of_find(command)) writes(start);
-    return all_known;
+    const FindLine line = find_line(command);
+    for (const Word& file : line.written) writes(file);
+    if (line.deletes)
+      for (const Word& start : line.starts) writes(start);
+    return line.is_certain;
   }
 
   const Parsed& parsed_;
   Effects out_ = {};
   std::set<std::string> paths_ = {}, writes_ = {};
-  static constexpr std::size_t kSeveral = 0;
   std::map<std::string, std::size_t> links_ = {};  // that the line makes, or may make: by which command, or by several
-  std::size_t command_ = 0;                        // the first is 1
-  bool repeats_ = false;
+  std::map<std::string, Makers> folder_makers_ = {};
+  std::size_t command_ = 0;             // the first is 1
+  std::set<std::string> changed_ = {};  // of the written ones, those whose content may be another
+  bool changes_content_ = true;
+  bool repeats_ = false, opens_stream_ = false, writes_stream_ = false;
   std::vector<Use> uses_ = {};
   std::set<std::string> run_ = {};  // programs and scripts that are named by a path
   std::size_t bytes_ = 0;           // of all paths so far

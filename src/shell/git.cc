@@ -35,9 +35,8 @@ constexpr std::array kGitRunning = {
     std::pair{"archive", " exec "},
     std::pair{"rebase", " exec "},
     std::pair{"grep", " open-files-in-pager "},
-    std::pair{"diff", " ext-diff "},
-    std::pair{"log", " ext-diff "},
-    std::pair{"show", " ext-diff "},
+    std::pair{"cherry-pick", " strategy "},
+    std::pair{"revert", " strategy "},
     std::pair{"init", " template "},
     std::pair{"merge", " strategy "},
     std::pair{"pull", " strategy "},
@@ -62,6 +61,7 @@ bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> wo
   if (subcommand == "bisect")
     return !next.is("start") && !next.is("good") && !next.is("bad") && !next.is("reset") && !next.is("log") &&
            !next.is("skip");
+  if (subcommand == "maintenance") return !next.is("run");  // start: a timer of the system
   if (subcommand == "submodule") return !next.is("update") && !next.is("status") && !next.is("init") && !words.empty();
   if (subcommand == "config") {
     // Reading settings runs nothing, and setting a plain one does not either.
@@ -71,13 +71,17 @@ bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> wo
       if (!word.is_literal() && names == 0) return true;
       for (const char* option : {"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list"})
         reads = reads || word.is(option);
+      if (word.is("-f") || word.is("--file") || word.text.starts_with("--file=")) return true;  // another file
       if (word.text.starts_with('-') || names++ > 0) continue;
       if (!reads && words.size() > 1 && !is_safe_setting(word)) return true;
     }
     return false;
   }
   for (const Word& word : words) {
-    if (word.is_literal() && word.text.starts_with("ext::")) return true;
+    // `ext::command`, `name::address`: git-remote-name is run.
+    if (is_listed("clone fetch pull push ls-remote remote submodule archive", subcommand) &&
+        word.text.find("::") != std::string::npos)
+      return true;
     for (const auto& [name, options] : kGitRunning) {
       if (subcommand != name) continue;
       const std::string_view shorts = subcommand == "grep"                            ? "O"

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "shell/find.h"
 #include "shell/programs.h"
 #include "shell/reader.h"
 
@@ -22,14 +23,14 @@ class Look {
  private:
   std::size_t size() const { return words_.size(); }
   void note(Opaque reason) { out_.note(reason); }
-  void inner(std::vector<Word> words, bool in_other_folder = false);
-  void rest(std::size_t from) {
-    inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()});
+  void inner(std::vector<Word> words, bool in_other_folder = false, bool is_script = false);
+  void rest(std::size_t from, bool is_script = false) {
+    inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()}, false, is_script);
   }
   void text(const Word& word, bool repeats);
 
   void launch(std::string_view name, const Program& launcher);
-  void xargs(std::size_t program);
+  void xargs(std::size_t program, const Program& launcher);
   void find();
   void shell();
   void evaluated(std::string_view name);
@@ -39,9 +40,12 @@ class Look {
   void builtin(std::string_view name);
   void sed();
   void awk();
-  void make();
+  void make(std::size_t from);
   void cmake();
   void database(std::string_view name);
+  void number(const Word& word);
+  void test();
+  void printf();
   bool may_have_more_options(std::size_t from) const;
 
   Parsed& out_;
@@ -50,7 +54,7 @@ class Look {
   std::size_t depth_;
 };
 
-void Look::inner(std::vector<Word> words, bool in_other_folder) {
+void Look::inner(std::vector<Word> words, bool in_other_folder, bool is_script) {
   if (words.empty()) return;
   Command command;
   command.words = std::move(words);
@@ -60,6 +64,8 @@ void Look::inner(std::vector<Word> words, bool in_other_folder) {
   command.repeats = command_.repeats;
   command.in_other_folder = command_.in_other_folder || in_other_folder;
   command.via = base_name(command_.words.front().text);
+  command.is_script = is_script;
+  command.at_end = command_.at_end;
   add_command(out_, std::move(command), depth_ + 1);
 }
 
@@ -68,6 +74,7 @@ void Look::text(const Word& word, bool repeats) {
   Reading reading;
   reading.depth = depth_ + 1;
   reading.repeats = command_.repeats || repeats;
+  reading.at_end = command_.at_end || base_name(command_.words.front().text) == "trap";
   reading.in_other_folder = command_.in_other_folder;
   reading.via = base_name(command_.words.front().text);
   read_commands(out_, word.text, reading);
@@ -77,24 +84,33 @@ void Look::launch(std::string_view name, const Program& launcher) {
   if (name == "command" && size() > 1 && (words_[1].is("-v") || words_[1].is("-V"))) return;  // only asks
   const auto program = first_operand(words_, launcher);
   if (!program) return note(Opaque::Launcher);
-  if (name == "xargs") return xargs(*program);
+  if (name == "xargs") return xargs(*program, launcher);
   rest(*program);
 }
 
 // What it reads becomes words at the end, or wherever the replacement stands: of a text for a shell, too.
-void Look::xargs(std::size_t program) {
+void Look::xargs(std::size_t program, const Program& launcher) {
   std::string replaced;
+  bool takes_many = false;
   for (std::size_t at = 1; at < program; ++at) {
     const std::string& option = words_[at].text;
-    if (option.size() < 2 || option.front() != '-' || option[1] == '-') continue;
-    const std::size_t letter = option.find_first_of("InPLdEsa");
+    if (option.starts_with("--")) {
+      takes_many = takes_many || option.starts_with("--max-a");
+      if (option.find('=') == std::string::npos && is_listed(launcher.long_values, std::string_view(option).substr(2)))
+        ++at;
+      continue;
+    }
+    if (option.size() < 2 || option.front() != '-') continue;
+    const std::size_t letter = option.find_first_of(launcher.values);
     if (letter == std::string::npos) continue;
+    takes_many = takes_many || option[letter] == 'n' || option[letter] == 'L';
     const bool is_replacement = option[letter] == 'I', is_next = letter + 1 == option.size();
     if (is_next) ++at;
     if (!is_replacement) continue;
     if (at >= program || !words_[at].is_literal()) return note(Opaque::Launcher);
     replaced = is_next ? words_[at].text : option.substr(letter + 1);
   }
+  if (!replaced.empty() && takes_many) return note(Opaque::Launcher);  // the last of them counts
   std::vector<Word> words(words_.begin() + static_cast<std::ptrdiff_t>(std::min(program, size())), words_.end());
   if (words.empty()) words.push_back({"echo"});
   if (replaced.empty()) {
@@ -108,32 +124,20 @@ void Look::xargs(std::size_t program) {
 }
 
 void Look::find() {
-  std::size_t at = 1;
-  const std::vector<Word> starts = starts_of_find(command_);
+  const FindLine line = find_line(command_);
+  if (!line.is_certain) note(Opaque::Launcher);
   // A file that it finds is the place where it begins to look, or below it.
   Word found{{}, Word::Kind::Unknown};
-  if (starts.size() == 1 && starts.front().is_literal())
-    found = {starts.front().text, Word::Kind::Pattern, false, false, "/"};
-  for (at = 1; at < size(); ++at) {
-    if (!words_[at].is_literal()) {
-      if (words_[at].may_be_option()) note(Opaque::Launcher);
-      continue;
+  if (line.starts.size() == 1 && line.starts.front().is_literal())
+    found = {line.starts.front().text, Word::Kind::Pattern, false, false, "/"};
+  for (const FindCommand& one : line.commands) {
+    std::vector<Word> words = one.words;
+    for (Word& word : words) {
+      if (word.is("{}")) word = one.in_folder ? Word{{}, Word::Kind::Unknown} : found;
+      else if (word.text.find("{}") != std::string::npos) word = {{}, Word::Kind::Unknown};
     }
-    const std::string_view action = words_[at].text;
-    if (action != "-exec" && action != "-execdir" && action != "-ok" && action != "-okdir") continue;
-    std::vector<Word> words;
-    for (++at; at < size() && !words_[at].is(";"); ++at) {
-      if (words_[at].is("+") && words_[at - 1].is("{}")) {
-        words.back().splits = true;  // several files at once
-        break;
-      }
-      if (words_[at].splits) note(Opaque::Launcher);
-      words.push_back(words_[at]);
-      if (words.back().is("{}")) words.back() = action.ends_with("dir") ? Word{{}, Word::Kind::Unknown} : found;
-      else if (words.back().text.find("{}") != std::string::npos) words.back() = {{}, Word::Kind::Unknown};
-    }
-    if (at >= size()) note(Opaque::Launcher);
-    inner(std::move(words), action.ends_with("dir"));
+    if (one.takes_several) words.back().splits = true;
+    inner(std::move(words), one.in_folder);
   }
 }
 
@@ -152,6 +156,7 @@ void Look::shell() {
     if (option == "--login" || option == "--norc" || option == "--noprofile" || option == "--posix") continue;
     if (size() == 2 && (option == "--version" || option == "--help")) return;
     bool has_value = false;
+    if (std::ranges::count(option, 'o') > 1) return note(Opaque::Launcher);  // each takes a word of its own
     for (const char letter : option.substr(1)) {
       if (letter == 'c') reads_text = true;
       else if (letter == 'o') has_value = true;
@@ -167,13 +172,13 @@ void Look::shell() {
   if (reads_text) return text(words_[at], false);
   if (words_[at].is("-") || words_[at].text.starts_with("/dev/") || words_[at].text.starts_with("/proc/"))
     note(Opaque::StandardInput);
-  rest(at);  // a script
+  rest(at, true);
 }
 
 // eval and its kind: opaque, but what can be seen is shown.
 void Look::evaluated(std::string_view name) {
   note(name == "eval" || name == "source" || name == "." || name == "alias" ? Opaque::EvaluatedText : Opaque::Launcher);
-  if (name == "source" || name == ".") return rest(1);
+  if (name == "source" || name == ".") return rest(1, true);
   if (name != "eval") return;
   Word all;
   for (std::size_t at = 1; at < size(); ++at) {
@@ -198,9 +203,9 @@ void Look::declared() {
     if (!is_name(name.ends_with('+') ? name.substr(0, name.size() - 1) : name)) note(Opaque::Variable);
     Word value = word;
     value.text.erase(0, sign == std::string::npos ? value.text.size() : sign + 1);
-    if (sign != std::string::npos &&
-        steers_programs(name.ends_with('+') ? name.substr(0, name.size() - 1) : name, &value))
-      note(Opaque::Variable);
+    const std::string_view plain = name.ends_with('+') ? name.substr(0, name.size() - 1) : name;
+    if (steers_programs(plain, sign == std::string::npos ? nullptr : &value)) note(Opaque::Variable);
+    if (sign != std::string::npos) out_.sets(plain, false);
   }
 }
 
@@ -210,6 +215,7 @@ void Look::named_variables() {
     const Word& word = words_[at];
     if (!word.is_literal() || steers_execution(word.text) || word.text.find('[') != std::string::npos)
       note(Opaque::Variable);
+    if (is_name(word.text)) out_.sets(word.text, false);
   }
 }
 
@@ -219,7 +225,10 @@ void Look::set_options() {
     if (!words_[at].is_literal() || words_[at].text.size() < 2) return note(Opaque::Syntax);
     const std::string& option = words_[at].text;
     if (option.front() != '-' && option.front() != '+') return;
-    if (option.find_first_not_of("euxfvo", 1) != std::string::npos) return note(Opaque::Syntax);
+    const std::size_t letter = option.find('o');
+    if (option.find_first_not_of("euxfvo", 1) != std::string::npos ||
+        (letter != std::string::npos && letter + 1 < option.size()))
+      return note(Opaque::Syntax);
     if (!option.ends_with('o')) continue;
     ++at;
     if (at >= size()) return;
@@ -285,19 +294,20 @@ void Look::awk() {
 }
 
 // Variables that are set for it, and rules that it is given as words, are read by a shell.
-void Look::make() {
-  for (std::size_t at = 1; at < size(); ++at) {
+void Look::make(std::size_t from) {
+  for (std::size_t at = from; at < size(); ++at) {
     const Word& word = words_[at];
     if (!word.is_literal() && word.may_be_option()) return note(Opaque::Launcher);
     const std::string_view text = word.text;
     const std::size_t sign = text.find('=');
     if (is_running_option(text, "E", "eval")) return note(Opaque::Launcher);
-    if ((word.is("-f") || word.is("--file") || word.is("--makefile")) && at + 1 < size() && words_[at + 1].is("-"))
-      return note(Opaque::StandardInput);
-    if (text == "-f-" || text.ends_with("/dev/stdin") || text == "--file=-" || text == "--makefile=-")
+    // `-f -`, in every way to write it.
+    if (text == "-" || text.ends_with("=-") || (text.starts_with('-') && text.ends_with("f-")) ||
+        text.find("/dev/") != text.npos || text.find("/proc/") != text.npos)
       return note(Opaque::StandardInput);
     if (sign == text.npos || text.starts_with('-')) continue;
     const std::string_view name = text.substr(0, text.find_first_of(":+?!="));
+    if (text.substr(0, sign).ends_with('!')) return note(Opaque::Launcher);  // `X!=command`
     if (!word.is_literal() || steers_programs(name) || text.find_first_of("$`;|&<>(){}\n\\'\"") != text.npos)
       return note(Opaque::Launcher);
   }
@@ -318,17 +328,37 @@ void Look::cmake() {
       if (tool.is("time")) return rest(at + 2);
       if (tool.is("chdir"))
         return inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(at + 3, size())), words_.end()}, true);
-      if (!tool.is("env")) return;  // files and texts
+      if (!tool.is("env"))
+        return is_listed(
+                   "capabilities cat compare_files copy copy_directory copy_directory_if_different "
+                   "copy_if_different create_hardlink create_symlink echo echo_append environment false "
+                   "make_directory md5sum sha1sum sha224sum sha256sum sha384sum sha512sum remove "
+                   "remove_directory rename rm sleep tar touch touch_nocreate true",
+                   tool.text)
+                   ? void()
+                   : note(Opaque::Launcher);
       const std::span<const Word> words = std::span(words_).subspan(at + 1);
       const auto program = first_operand(words, kEnvironment);
       return program ? rest(at + 1 + *program) : note(Opaque::Launcher);
     }
+    if (text == "--") return make(at + 1);  // the words of the build tool
+    // Files that are run as it is configured, beside those of the project.
+    if (text.starts_with("-C") || text.starts_with("-P") || text.starts_with("--tool")) return note(Opaque::Launcher);
     if (!text.starts_with("-D")) continue;
-    const std::string_view named =
-        text == "-D" && at + 1 < size() ? std::string_view(words_[at + 1].text) : text.substr(2);
+    std::string_view named = text == "-D" && at + 1 < size() ? std::string_view(words_[at + 1].text) : text.substr(2);
+    named = named.substr(0, named.find_first_of("=:"));
+    if (named.starts_with("CMAKE_") &&
+        !is_listed("CMAKE_BUILD_TYPE CMAKE_INSTALL_PREFIX CMAKE_EXPORT_COMPILE_COMMANDS CMAKE_CXX_STANDARD "
+                   "CMAKE_C_STANDARD CMAKE_CXX_STANDARD_REQUIRED CMAKE_CXX_EXTENSIONS CMAKE_VERBOSE_MAKEFILE "
+                   "CMAKE_POSITION_INDEPENDENT_CODE CMAKE_COLOR_DIAGNOSTICS CMAKE_UNITY_BUILD "
+                   "CMAKE_INTERPROCEDURAL_OPTIMIZATION CMAKE_OSX_ARCHITECTURES CMAKE_OSX_DEPLOYMENT_TARGET "
+                   "CMAKE_CONFIGURATION_TYPES CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR CMAKE_SKIP_RPATH "
+                   "CMAKE_RUNTIME_OUTPUT_DIRECTORY CMAKE_LIBRARY_OUTPUT_DIRECTORY CMAKE_ARCHIVE_OUTPUT_DIRECTORY",
+                   named))
+      return note(Opaque::Launcher);
     for (const char* runs :
          {"COMPILER", "LAUNCH", "PROGRAM", "COMMAND", "TOOLCHAIN", "EMULATOR", "LINKER", "EXECUTABLE", "_TOOL"})
-      if (named.substr(0, named.find('=')).find(runs) != named.npos) return note(Opaque::Launcher);
+      if (named.find(runs) != named.npos) return note(Opaque::Launcher);
   }
 }
 
@@ -385,11 +415,16 @@ void Look::builtin(std::string_view name) {
       text(words_[from], true);
     return;
   }
-  if (name == "jobs" && size() > 1 && (!words_[1].is_literal() || words_[1].text.find('x') != std::string::npos))
-    return note(Opaque::Launcher);  // bash: `jobs -x program`
+  if (name == "jobs") {  // bash: `jobs -x program`
+    for (std::size_t at = 1; at < size(); ++at)
+      if (words_[at].may_be_option() && words_[at].text.find_first_not_of("-lnprs") != std::string::npos)
+        note(Opaque::Launcher);
+    return may_have_more_options(1) ? note(Opaque::Launcher) : void();
+  }
   if (name == "export" || name == "readonly" || name == "local") return declared();
   if (name == "read" || name == "unset" || name == "getopts") return named_variables();
   if (name == "set") return set_options();
+  if (name == "wait" && size() == 2 && words_[1].is_process) return;
   if (name == "wait" && size() > 1 && (words_[1].text.starts_with("-") || !words_[1].is_literal())) {
     if (may_have_more_options(1) || words_[1].text.find('p') != std::string::npos) note(Opaque::Variable);
     return;
@@ -405,17 +440,56 @@ void Look::builtin(std::string_view name) {
     return;
   }
   const bool is_test = name == "test" || name == "[";
+  if (is_test) test();
+  if (name == "printf") printf();
   const bool takes_number = name == "exit" || name == "return" || name == "shift" || name == "break" ||
                             name == "continue" || name == "ulimit" || name == "umask";
   for (std::size_t at = 1; at < size(); ++at) {
     const Word& word = words_[at];
-    if (is_test && (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits)))
-      note(Opaque::Arithmetic);
     // Where a number is wanted, zsh calculates: a subscript in it runs the commands that it holds.
     if ((is_test || takes_number || name == "printf") && word.is_literal() &&
         word.text.find('[') != std::string::npos && word.text.find_first_of("$`") != std::string::npos)
       note(Opaque::Arithmetic);
-    if (takes_number && !word.is_literal() && !word.text.empty()) note(Opaque::Arithmetic);
+    if (takes_number && name != "ulimit" && name != "umask") number(word);
+    else if (takes_number && !word.is_literal() && !word.text.empty()) note(Opaque::Arithmetic);
+  }
+}
+
+// A word that zsh reads as a number: it calculates what is not digits.
+void Look::number(const Word& word) {
+  if (word.is_number) return;
+  if (!word.variable.empty()) return out_.calculated.push_back(word.variable);
+  if (!word.is_literal() || word.text.find_first_not_of("-+0123456789") != std::string::npos) note(Opaque::Arithmetic);
+}
+
+void Look::test() {
+  const std::size_t end = size() > 1 && words_.back().is("]") ? size() - 1 : size();
+  for (std::size_t at = 1; at < end; ++at) {
+    const Word& word = words_[at];
+    if (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits)) note(Opaque::Arithmetic);
+    if (at + 1 >= end) break;
+    if (word.is("-t")) number(words_[at + 1]);
+    // The first of two unknown words may be `-v`.
+    if (!word.is_literal() && !words_[at + 1].is_literal()) note(Opaque::Arithmetic);
+  }
+}
+
+// Words behind a format that prints numbers.
+void Look::printf() {
+  std::size_t at = 1;
+  while (at < size() && words_[at].is("--")) ++at;
+  if (at + 1 >= size()) return;
+  bool has_numbers = !words_[at].is_literal();
+  const std::string_view format = words_[at].text;
+  for (std::size_t sign = format.find('%'); sign < format.size(); sign = format.find('%', sign + 1)) {
+    sign = format.find_first_not_of("-+ #0123456789.'", sign + 1);
+    if (sign == format.npos || std::string_view("sbqc%").find(format[sign]) == format.npos) has_numbers = true;
+    if (sign == format.npos) break;
+  }
+  if (!has_numbers) return;
+  for (++at; at < size(); ++at) {
+    // A literal that is no number is an error in bash and dash; zsh would calculate it.
+    if (!words_[at].is_literal() || words_[at].text.find('[') != std::string::npos) number(words_[at]);
   }
 }
 
@@ -431,6 +505,11 @@ void Look::at(std::string_view name) {
     if (size() > 2 && words_[2].may_be_option()) return note(Opaque::Launcher);
     return rest(2);
   }
+  // The subcommand may stand behind options and their values.
+  if (has_running_subcommand(name) && std::any_of(words_.begin() + 1, words_.end(), [&](const Word& word) {
+        return word.is_literal() ? runs_rest(name, word.text) : word.splits || &word == &words_[1];
+      }))
+    return note(Opaque::Launcher);
   if (program == nullptr) return;
   switch (program->runs) {
     case Runs::Rest: return launch(name, *program);
@@ -441,12 +520,13 @@ void Look::at(std::string_view name) {
       if (name == "find" || name == "gfind") return find();
       if (name == "sed" || name == "gsed") return sed();
       if (name.ends_with("awk")) return awk();
-      if (name == "make" || name == "gmake") return make();
+      if (name == "make" || name == "gmake") return make(1);
       if (name == "cmake") return cmake();
       if (name == "sqlite3" || name == "psql") return database(name);
       if (name == "git" && is_opaque_git(command_)) note(Opaque::Launcher);
       if (name == "ip" && std::ranges::any_of(words_, [](const Word& word) {
-            return !word.is_literal() || word.is("exec") || word.text.starts_with("-b") || word.text.starts_with("--b");
+            return !word.is_literal() || (!word.text.empty() && std::string_view("exec").starts_with(word.text)) ||
+                   word.text.starts_with("-b") || word.text.starts_with("--b");
           }))
         note(Opaque::Launcher);  // ip netns exec
       return;
@@ -460,6 +540,8 @@ void Look::at(std::string_view name) {
 void add_command(Parsed& out, Command command, std::size_t depth) {
   if (out.commands.size() >= limits::kShellCommandsMax) return out.note(Opaque::TooManyCommands);
   if (depth > limits::kShellDepthMax) return out.note(Opaque::TooDeep);
+  out.words += command.words.size();
+  if (out.words > limits::kShellWordsMax) return out.note(Opaque::TooManyCommands);
   out.commands.push_back(std::move(command));
   const Command added = out.commands.back();  // more are added while it is looked at
   if (added.words.empty()) return;

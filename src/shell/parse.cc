@@ -25,6 +25,10 @@ constexpr bool is_operator(char c) {
   return c == ';' || c == '&' || c == '|' || c == '<' || c == '>' || c == '(' || c == ')';
 }
 
+bool is_number(const Word& word) {
+  return word.is_number || (word.is_literal() && !word.text.empty() && std::ranges::all_of(word.text, is_digit));
+}
+
 // `NAME=value` or `NAME+=value`, the name and the sign unquoted; the length of the name.
 std::size_t assigned_name(std::string_view raw) {
   std::size_t at = 0;
@@ -73,6 +77,11 @@ void Parsed::note(Opaque reason) {
   if (place == because.end() || *place != reason) because.insert(place, reason);
 }
 
+void Parsed::sets(std::string_view variable, bool is_number) {
+  const auto [place, is_new] = variables.emplace(variable, is_number);
+  place->second = place->second && is_number;
+}
+
 std::string_view base_name(std::string_view program) {
   const std::size_t slash = program.rfind('/');
   return slash == std::string_view::npos ? program : program.substr(slash + 1);
@@ -86,6 +95,10 @@ Parsed parse(std::string_view command) {
     return out;
   }
   read_commands(out, command, {});
+  // zsh calculates what is in such a variable, and a subscript in it runs the commands that it holds.
+  for (const std::string& name : out.calculated)
+    if (const auto place = out.variables.find(name); place == out.variables.end() || !place->second)
+      out.note(Opaque::Arithmetic);
   return out;
 }
 
@@ -216,7 +229,8 @@ void Reader::and_or(std::size_t list_number) {
     // Behind `a || b &&` it is not known which of the two has ended well.
     const bool is_certain = pipeline(list_number, after, joined) && joined != Step::Joined::Or;
     blanks();
-    if (takes("&&")) after = is_certain ? Command::After::Success : Command::After::Anything, joined = Step::Joined::And;
+    if (takes("&&"))
+      after = is_certain ? Command::After::Success : Command::After::Anything, joined = Step::Joined::And;
     else if (takes("||")) after = Command::After::Anything, joined = Step::Joined::Or;
     else return;
     newlines();
@@ -245,7 +259,8 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
       add(std::move(time));
       blanks();
       if (sees("-p") && text_.substr(at_ + 2).find_first_of(" \t\n;&|") == 0) at_ += 2;
-      else if (peek() == '-') stop(Opaque::Launcher);
+      blanks();
+      if (peek() == '-') stop(Opaque::Launcher);  // bash takes `--` as well
       is_plain = false;
     } else if (prefix == "coproc") {
       stop(Opaque::Coprocess);
@@ -272,6 +287,7 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
 void Reader::add(Command command) {
   command.repeats = command.repeats || reading_.repeats;
   command.in_other_folder = command.in_other_folder || reading_.in_other_folder;
+  command.at_end = command.at_end || reading_.at_end;
   if (command.via.empty()) command.via = reading_.via;
   add_command(out_, std::move(command), reading_.depth);
   if (out_.commands.size() > limits::kShellCommandsMax) stop(Opaque::TooManyCommands);
@@ -291,8 +307,12 @@ bool Reader::command(Command frame) {
   if (peek() == '(') {
     if (peek(1) == '(') out_.note(Opaque::Arithmetic);
     ++at_;
-    const std::size_t before = out_.pipelines;
+    const std::size_t before = out_.pipelines, begin = at_;
+    // The body of a here-document that is still to come begins at a newline in here, too.
+    const bool awaits_body = !pending_.empty();
     inner_list();
+    if (awaits_body && text_.substr(begin, at_ - begin).find('\n') != text_.npos)
+      return stop(Opaque::HereDocument), false;
     if (out_.pipelines == before) out_.note(Opaque::Syntax);  // zsh: a function without a name, or one more redirection
     redirections_of(frame);
   } else if (is_one_of(reserved, kOpeners)) {
@@ -371,6 +391,7 @@ void Reader::loop_over_words() {
   const std::string_view name = plain_word();
   if (!is_name(name)) return stop(Opaque::Syntax);
   if (steers_execution(name)) out_.note(Opaque::Variable);
+  out_.sets(name, false);
   at_ += name.size();
   newlines();
   if (plain_word() == "in") {
@@ -446,6 +467,7 @@ void Reader::simple(Command frame) {
     if (frame.words.empty() && !one.quoted && one.is_literal() &&
         (is_one_of(one.text, kClosers) || is_one_of(one.text, kOpeners) || one.text == "!" || one.text == "time"))
       return stop(Opaque::Syntax);  // a reserved word where none can be
+    if (frame.words.empty() && one.is_literal() && text_[begin] == '{') out_.note(Opaque::Syntax);  // zsh: a group
     // `{name}>file`, or digits that a continued line has kept from being seen as the number of a redirection.
     if (!one.quoted && !at_end() && (peek() == '<' || peek() == '>') &&
         (one.text.starts_with('{') || std::ranges::all_of(one.text, is_digit)))
@@ -459,6 +481,8 @@ void Reader::simple(Command frame) {
       const std::size_t sign = assignment.value.text.find('=');
       assignment.value.text.erase(0, sign == std::string::npos ? assignment.value.text.size() : sign + 1);
       if (steers_execution(assignment.name, &assignment.value)) out_.note(Opaque::Variable);
+      what_it_is_alone(assignment.value, text_.substr(begin + name_size + 1, at_ - begin - name_size - 1));
+      out_.sets(assignment.name, is_number(assignment.value));
       frame.assignments.push_back(std::move(assignment));
       continue;
     }

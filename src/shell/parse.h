@@ -27,6 +27,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,9 +75,13 @@ struct Word {
   };
   std::string text = {};
   Kind kind = Kind::Literal;
-  bool splits = false;    // may become several words, or none
-  bool quoted = false;    // a part of it was quoted: no reserved word, no assignment
-  std::string rest = {};  // of a Pattern: what follows `text`, without quotes; "/": it is `text`, or below it
+  bool splits = false;         // may become several words, or none
+  bool quoted = false;         // a part of it was quoted: no reserved word, no assignment
+  std::string rest = {};       // of a Pattern: what follows `text`, without quotes; "/": it is `text`, or below it
+  bool begins_a_path = false;  // with `~`: a folder, or a name of the folder stack
+  bool is_number = false;      // `$?`, `$#`, `$$`, `$((...))` and nothing else: digits, perhaps with a sign
+  bool is_process = false;     // `$!` and nothing else: a number, or nothing
+  std::string variable = {};   // `$NAME` and nothing else
 
   bool is_literal() const { return kind == Kind::Literal; }
   bool is(std::string_view value) const { return is_literal() && text == value; }
@@ -109,6 +115,8 @@ struct Command {
   After after = After::Anything;
   bool repeats = false;          // in a loop, a function or a trap: it may run before what stands before it
   bool in_other_folder = false;  // its launcher has it run in a folder of its own
+  bool is_script = false;        // a file that a shell runs: `sh FILE`, `. FILE`
+  bool at_end = false;           // the text of a trap: it may run after everything else
   std::string via = {};          // the launcher it was found behind: "xargs"
 };
 
@@ -129,9 +137,13 @@ struct Parsed {
   std::size_t substitutions = 0;     // $( ), whose commands are among `commands`
   std::vector<Opaque> because = {};  // sorted, each once
   std::size_t pipelines = 0, lists = 0;
+  std::size_t words = 0;                                    // of all commands
+  std::map<std::string, bool, std::less<>> variables = {};  // that the line sets: to nothing but numbers?
+  std::vector<std::string> calculated = {};                 // variables whose value a builtin reads as a number
 
   bool opaque() const { return !because.empty(); }
   void note(Opaque reason);
+  void sets(std::string_view variable, bool is_number);
 };
 
 Parsed parse(std::string_view command);

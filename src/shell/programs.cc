@@ -42,9 +42,10 @@ constexpr Program kPrograms[] = {
      .long_values = "user group prompt",
      .takes_assignments = true},
     {.names = "doas", .runs = Runs::Rest, .writes = Writes::Nothing, .flags = "n", .values = "u"},
-    {.names = "nohup builtin busybox toybox fakeroot catchsegv eatmydata ccache sccache distcc",
+    {.names = "nohup builtin busybox toybox fakeroot catchsegv eatmydata sccache distcc",
      .runs = Runs::Rest,
      .writes = Writes::Nothing},
+    {.names = "ccache", .runs = Runs::Rest, .writes = Writes::Nothing, .takes_assignments = true},
     {.names = "bunx uvx", .runs = Runs::Rest},
     {.names = "setsid", .runs = Runs::Rest, .writes = Writes::Nothing, .flags = "cfw", .long_flags = "ctty fork wait"},
     {.names = "nice",
@@ -476,11 +477,11 @@ constexpr Program kPrograms[] = {
     {.names = "split", .long_running = "filter"},
     {.names = "zip", .running = "T", .long_running = "unzip-command test"},
     {.names = "fd fdfind", .running = "xX", .long_running = "exec exec-batch"},
-    {.names = "wget", .running = "e", .long_running = "use-askpass execute"},
+    {.names = "wget", .running = "e", .long_running = "use-askpass execute config"},
     {.names = "nc ncat netcat", .running = "ec", .long_running = "exec sh-exec lua-exec"},
-    {.names = "go", .long_running = "-exec -toolexec -vettool -overlay exec toolexec vettool overlay"},
+    {.names = "go", .long_running = "-ldflags ldflags -exec -toolexec -vettool -overlay exec toolexec vettool overlay"},
     {.names = "gcc g++ cc c++ clang clang++ cpp gfortran",
-     .long_running = "-B -wrapper -specs -fplugin -fuse-ld -load specs"},
+     .long_running = "-B -wrapper -specs -fplugin -fpass-plugin -fuse-ld -load -Xlinker -Xclang specs prefix"},
     {.names = "rustc", .running = "C", .long_running = "codegen"},
     {.names = "cargo", .long_running = "config"},
     {.names = "ctags", .long_running = "options"},
@@ -488,17 +489,19 @@ constexpr Program kPrograms[] = {
     {.names = "aria2c",
      .long_running = "on-bt-download-complete on-download-complete on-download-error on-download-pause "
                      "on-download-start on-download-stop conf-path"},
-    {.names = "youtube-dl yt-dlp", .long_running = "exec external-downloader config-locations plugin-dirs"},
+    {.names = "youtube-dl yt-dlp", .long_running = "exec external-downloader config-locations plugin-dirs netrc-cmd"},
     {.names = "tex latex pdftex pdflatex xelatex lualatex",
      .long_running = "-shell-escape -enable-write18 shell-escape enable-write18"},
     {.names = "apt apt-get aptitude apt-cache", .running = "oc", .long_running = "option config-file"},
     {.names = "dpkg", .long_running = "pre-invoke post-invoke status-logger admindir instdir root"},
     {.names = "svn", .long_running = "diff-cmd diff3-cmd editor-cmd config-option config-dir"},
     {.names = "hg", .long_running = "config config-file"},
+    {.names = "helm", .long_running = "post-renderer kubeconfig"},
+    {.names = "npm pnpm", .long_running = "script-shell"},
     {.names = "kubectl oc", .long_running = "kubeconfig"},
-    {.names = "openssl", .long_running = "-engine -provider -provider-path"},
+    {.names = "openssl", .long_running = "-engine -provider -provider-path -config engine provider config"},
     {.names = "nmap", .long_running = "script"},
-    {.names = "ansible ansible-playbook", .running = "e"},
+    {.names = "ansible ansible-playbook", .running = "e", .long_running = "extra-vars"},
     {.names = "curl", .running = "K", .long_running = "config engine"},
     {.names = "redis-cli", .long_running = "eval"},
 };
@@ -510,15 +513,15 @@ constexpr std::string_view kSubcommands =
     "tofu ansible "
     "pulumi aws gcloud az vagrant heroku fly vercel netlify wrangler supabase make just task bundle gem composer mix "
     "rails php "
-    "artisan nix openssl ip";
+    "artisan nix openssl ip twine";
 
 constexpr std::array kRunRest = {
-    std::pair{"uv", "run"},     std::pair{"poetry", "run"},   std::pair{"pipenv", "run"}, std::pair{"pdm", "run"},
-    std::pair{"hatch", "run"},  std::pair{"rye", "run"},      std::pair{"pixi", "run"},   std::pair{"bundle", "exec"},
-    std::pair{"pnpm", "exec"},  std::pair{"pnpm", "dlx"},     std::pair{"yarn", "exec"},  std::pair{"yarn", "dlx"},
-    std::pair{"npm", "exec"},   std::pair{"npm", "x"},        std::pair{"bun", "x"},      std::pair{"conda", "run"},
-    std::pair{"mamba", "run"},  std::pair{"opam", "exec"},    std::pair{"rustup", "run"}, std::pair{"rbenv", "exec"},
-    std::pair{"pyenv", "exec"}, std::pair{"coverage", "run"},
+    std::pair{"uv", "run"},     std::pair{"poetry", "run"},   std::pair{"pipenv", "run"},  std::pair{"pdm", "run"},
+    std::pair{"hatch", "run"},  std::pair{"rye", "run"},      std::pair{"pixi", "run"},    std::pair{"bundle", "exec"},
+    std::pair{"pnpm", "exec"},  std::pair{"pnpm", "dlx"},     std::pair{"yarn", "exec"},   std::pair{"yarn", "dlx"},
+    std::pair{"npm", "exec"},   std::pair{"npm", "x"},        std::pair{"bun", "x"},       std::pair{"conda", "run"},
+    std::pair{"mamba", "run"},  std::pair{"opam", "exec"},    std::pair{"rustup", "run"},  std::pair{"rbenv", "exec"},
+    std::pair{"pyenv", "exec"}, std::pair{"coverage", "run"}, std::pair{"npm", "explore"},
 };
 
 const std::unordered_map<std::string_view, const Program*>& table() {
@@ -632,9 +635,11 @@ std::optional<std::size_t> first_operand(std::span<const Word> words, const Prog
     const bool is_option = options && text.size() > 1 && text.front() == '-';
     // Whatever has the sign in it: `v[=2` too.
     if (launcher.takes_assignments && !is_option && !word.splits && sign != text.npos) {
+      // A path with the sign in it is a program to sudo.
+      if (!is_env && text.substr(0, sign).find('/') != text.npos) return std::nullopt;
       Word value = word;
       value.text.erase(0, sign + 1);
-      if (steers_programs(text.substr(0, sign), &value)) return std::nullopt;
+      if (launcher.names == "ccache" || steers_programs(text.substr(0, sign), &value)) return std::nullopt;
       if (is_env) options = false;  // sudo goes on to take them
       continue;
     }
@@ -690,6 +695,12 @@ bool has_running_option(const Command& command, const Program& program) {
       continue;
     }
     if (is_running_option(word.text, program.running, program.long_running)) return true;
+    // A file of options, and a plugin of the linker.
+    if (program.names.starts_with("gcc ") &&
+        (word.text.starts_with('@') ||
+         (word.text.starts_with("-Wl,") && word.text.find_first_of("@p") != std::string::npos &&
+          (word.text.find("plugin") != std::string::npos || word.text.find('@') != std::string::npos))))
+      return true;
     // tar reads its first word as options, with or without a dash.
     if (at == 1 && name.ends_with("tar") && word.text.find_first_of(program.running) != std::string::npos &&
         word.text.find_first_of("/.") == std::string::npos)
@@ -700,30 +711,12 @@ bool has_running_option(const Command& command, const Program& program) {
 
 bool has_subcommands(std::string_view name) { return is_listed(kSubcommands, name); }
 
-bool runs_rest(std::string_view name, std::string_view subcommand) {
-  return std::ranges::any_of(kRunRest, [&](const auto& one) { return name == one.first && subcommand == one.second; });
+bool has_running_subcommand(std::string_view name) {
+  return std::ranges::any_of(kRunRest, [&](const auto& one) { return name == one.first; });
 }
 
-std::vector<Word> starts_of_find(const Command& command) {
-  std::vector<Word> out;
-  std::size_t at = 1;
-  const std::vector<Word>& words = command.words;
-  for (; at < words.size() && words[at].is_literal(); ++at) {
-    if (words[at].is("-D")) ++at;
-    else if (!words[at].is("-H") && !words[at].is("-L") && !words[at].is("-P") && !words[at].text.starts_with("-O"))
-      break;
-  }
-  for (; at < words.size(); ++at) {
-    const Word& word = words[at];
-    if (word.is_literal() &&
-        (word.text.starts_with('-') || word.is("(") || word.is(")") || word.is("!") || word.is(",")))
-      break;
-    out.push_back(word);
-  }
-  if (std::ranges::any_of(words, [](const Word& word) { return word.is("-files0-from"); }))
-    return {{{}, Word::Kind::Unknown, true}};
-  if (out.empty()) out.push_back({"."});
-  return out;
+bool runs_rest(std::string_view name, std::string_view subcommand) {
+  return std::ranges::any_of(kRunRest, [&](const auto& one) { return name == one.first && subcommand == one.second; });
 }
 
 }  // namespace baton::shell

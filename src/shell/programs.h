@@ -73,6 +73,7 @@ bool has_running_option(const Command& command, const Program& program);
 
 // `uv run`, `poetry run`, ...: the words after the second are a command.
 bool runs_rest(std::string_view name, std::string_view subcommand);
+bool has_running_subcommand(std::string_view name);
 // Has a subcommand (git, docker, npm, ...): the first word that is no option.
 bool has_subcommands(std::string_view name);
 
@@ -80,9 +81,6 @@ bool has_subcommands(std::string_view name);
 bool is_listed(std::string_view words, std::string_view one);
 // `--to-comm=x`, `-xIf`, `-exec` as one of these options, abbreviated or not.
 bool is_running_option(std::string_view word, std::string_view shorts, std::string_view longs);
-
-// Where find begins to look: `.` when no folder is given. One unknown word: it cannot be seen.
-std::vector<Word> starts_of_find(const Command& command);
 
 // --- git (git.cc)
 

@@ -16,6 +16,7 @@ struct Reading {
   std::size_t depth = 0;
   bool repeats = false;  // see Command
   bool in_other_folder = false;
+  bool at_end = false;
   std::string via = {};
 };
 
@@ -28,6 +29,9 @@ void add_command(Parsed& out, Command command, std::size_t depth);
 constexpr bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool is_name_char(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 bool is_name(std::string_view text);
+
+// Notes what a word is of which `raw` is the whole text: `$?`, `$NAME`, `$((...))` (see Word).
+void what_it_is_alone(Word& out, std::string_view raw);
 
 class Reader {
  public:

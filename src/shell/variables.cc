@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "shell/programs.h"
 
 namespace baton::shell {
 
@@ -14,7 +15,7 @@ namespace {
 // One line for each kind of program.
 constexpr std::string_view kNames =
     // shells
-    "PATH IFS ENV BASH_ENV SHELL SHELLOPTS BASHOPTS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND CDPATH FPATH ZDOTDIR HOME "
+    "PATH ENV BASH_ENV SHELL SHELLOPTS BASHOPTS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND CDPATH FPATH ZDOTDIR HOME "
     "OLDPWD PWD "
     "GLOBIGNORE EXECIGNORE HISTFILE INPUTRC BASH_COMPAT BASH_XTRACEFD POSIXLY_CORRECT MODULE_PATH module_path path "
     "fpath cdpath "
@@ -35,6 +36,8 @@ constexpr std::string_view kNames =
     "RUBYLIB RUBYPATH "
     "RUBYSHELL GEM_HOME GEM_PATH BUNDLE_GEMFILE BUNDLE_PATH NODE_OPTIONS NODE_PATH NODE_EXTRA_CA_CERTS "
     "NODE_REPL_EXTERNAL_MODULE "
+    "STTY HOSTCC HOSTCXX CUDACXX GOCACHEPROG SSH_SK_HELPER GST_PLUGIN_SCANNER GDK_PIXBUF_MODULE_FILE ODBCSYSINI "
+    "ODBCINI "
     "DENO_DIR BUN_OPTIONS LUA_INIT LUA_PATH LUA_CPATH TCLLIBPATH TCL_LIBRARY TK_LIBRARY PHPRC PHP_INI_SCAN_DIR R_HOME "
     "R_PROFILE "
     "R_PROFILE_USER R_ENVIRON R_ENVIRON_USER R_LIBS R_LIBS_USER JULIA_LOAD_PATH JULIA_DEPOT_PATH JULIA_PROJECT "
@@ -94,12 +97,17 @@ constexpr std::string_view kNames =
     // Baton itself
     "BATON BATON_HOME BATON_STORE BATON_TOKEN BATON_IN_PROCESS ";
 
-constexpr std::array kPrefixes = {"LD_",          "DYLD_",     "BASH_FUNC_",    "npm_config_",  "NPM_CONFIG_",
-                                  "YARN_",        "PNPM_",     "CARGO_TARGET_", "CARGO_BUILD_", "CARGO_UNSTABLE_",
-                                  "CARGO_ALIAS_", "PERL5",     "PYTHON",        "DOTNET_",      "COMPlus_",
-                                  "CORECLR_",     "JAVA_",     "MAKE_",         "ANSIBLE_",     "HELM_",
-                                  "TF_CLI_",      "BATON_",    "CLAUDE_",       "CODEX_",       "GEMINI_",
-                                  "COPILOT_",     "OPENCODE_", "ANTHROPIC_",    "OPENAI_"};
+constexpr std::array kPrefixes = {"LD_",          "DYLD_",    "BASH_FUNC_",    "npm_config_",  "NPM_CONFIG_",
+                                  "YARN_",        "PNPM_",    "CARGO_TARGET_", "CARGO_BUILD_", "CARGO_UNSTABLE_",
+                                  "CARGO_ALIAS_", "PERL5",    "LUA_",          "PYTHON",       "DOTNET_",
+                                  "COMPlus_",     "CORECLR_", "JAVA_",         "MAKE_",        "ANSIBLE_",
+                                  "HELM_",        "TF_CLI_",  "BATON_",        "CLAUDE_",      "CODEX_",
+                                  "GEMINI_",      "COPILOT_", "OPENCODE_",     "ANTHROPIC_",   "OPENAI_"};
+
+// Parameters that are numbers: what is assigned to them is calculated, and a subscript in it runs the commands that it holds.
+constexpr std::string_view kNumbers =
+    "RANDOM SRANDOM SECONDS OPTIND HISTCMD COLUMNS LINES HISTSIZE SAVEHIST SHLVL UID EUID GID EGID PPID FUNCNEST ERRNO "
+    "MAILCHECK KEYTIMEOUT LISTMAX TMOUT LINENO BASHPID TRY_BLOCK_ERROR TTYIDLE BAUD DIRSTACKSIZE LOGCHECK REPORTTIME";
 
 // How programs call the variables that they load code or settings by. Of a variable that only the shell has they say nothing.
 constexpr std::array kSuffixes = {
@@ -108,6 +116,13 @@ constexpr std::array kSuffixes = {
     "_SHELL", "_EXEC",    "WRAPPER",  "LAUNCHER", "ASKPASS", "LOADER",    "MODULE",  "MODULES", "STARTUP",  "HOOK",
     "HOOKS",  "_RSH",     "_SSH",     "BROWSER",  "_PROXY",  "_proxy",    "_EDITOR", "PAGER",   "_PROGRAM", "_BIN",
     "SCRIPT", "_SCRIPTS", "COMPILER", "LINKER",   "_RUNNER", "TOOLCHAIN", "_AGENT",  "_ENGINE"};
+
+bool is_known_locale(const Word& value) {
+  if (!value.is_literal()) return false;
+  const std::string name = to_lower_ascii(value.text);
+  return name.empty() || name == "c" || name == "posix" || name == "en" || name.ends_with(".utf-8") ||
+         name.ends_with(".utf8");
+}
 
 const std::unordered_set<std::string_view>& names() {
   static const auto* const all = [] {
@@ -124,6 +139,11 @@ const std::unordered_set<std::string_view>& names() {
 bool steers_execution(std::string_view variable, const Word* value) {
   if (variable.ends_with("PAGER") || variable.ends_with("EDITOR") || variable == "VISUAL")
     return value == nullptr || !(value->is("") || value->is("cat") || value->is("true") || value->is(":"));
+  if (variable == "IFS") return value == nullptr || !value->is("");  // `while IFS= read -r line`
+  if (is_listed(kNumbers, variable))
+    return value == nullptr || !value->is_literal() || !std::ranges::all_of(value->text, is_digit);
+  if (variable.starts_with("LC_") || variable == "LANG" || variable == "LANGUAGE")  // how bytes are read
+    return value == nullptr || !is_known_locale(*value);
   if (names().contains(variable)) return true;
   if (variable.starts_with("GIT_"))
     return !variable.starts_with("GIT_AUTHOR_") && !variable.starts_with("GIT_COMMITTER_") &&

@@ -30,6 +30,7 @@ bool is_name(std::string_view text) {
 
 bool Word::may_be_option() const {
   if (kind == Kind::Literal) return text.starts_with('-');
+  if (begins_a_path && !splits) return false;
   // Each word that a glob or braces become begins with the text before them.
   return (splits && kind == Kind::Unknown) || text.empty() || text.front() == '-';
 }
@@ -41,6 +42,19 @@ void Reader::make_unknown(Word& out, bool splits) {
 
 // While a word is literal its characters go to `text`; after that, to `rest`, which says whether a pattern can lead elsewhere.
 static void put(Word& out, char c) { (out.is_literal() ? out.text : out.rest).push_back(c); }
+// `$?`, `"$NAME"`, `$((...))`, and nothing else in the word.
+void what_it_is_alone(Word& out, std::string_view raw) {
+  if (out.is_literal()) return;
+  if (raw.size() > 2 && raw.front() == '"' && raw.back() == '"') raw = raw.substr(1, raw.size() - 2);
+  if (!raw.starts_with('$')) return;
+  const std::string_view name = raw.substr(1);
+  if (name == "?" || name == "#" || name == "$") out.is_number = true;
+  else if (name == "!") out.is_process = true;
+  else if (is_name(name)) out.variable = name;
+  else if (raw.starts_with("$((") && raw.ends_with("))"))
+    out.is_number = raw.find_first_not_of("0123456789 \t+-*/%()", 1) == raw.npos;
+}
+
 static void put(Word& out, std::string_view text) { (out.is_literal() ? out.text : out.rest).append(text); }
 
 Word Reader::word() {
@@ -83,8 +97,10 @@ Word Reader::word() {
           if (patterns.brace != std::string::npos && (c == ',' || (c == '.' && peek(1) == '.')))
             patterns.separated = true;
           if (c == '}' && patterns.separated) patterns.found(patterns.brace);
-          if (c == '~' && (length == 0 ? !out.quoted : out.text.back() == '=' || out.text.back() == ':'))
+          if (c == '~' && (length == 0 ? !out.quoted : out.text.back() == '=' || out.text.back() == ':')) {
             make_unknown(out, false);
+            out.begins_a_path = length == 0;
+          }
           // zsh: `=name` is the path of that program, whatever the name is made of.
           if (c == '=' && length == 0 && !out.quoted && at_ + 1 < text_.size() &&
               std::string_view(" \t\n;&|<>()").find(peek(1)) == std::string_view::npos)
@@ -119,6 +135,7 @@ Word Reader::word() {
     out.text.resize(std::min(patterns.begins, out.text.size()));
     out.splits = true;
   }
+  what_it_is_alone(out, text_.substr(begin, at_ - begin));
   // Where the body of a here-document begins, when a line ends inside a word, differs between shells.
   if (!pending_.empty() && text_.substr(begin, at_ - begin).find('\n') != std::string_view::npos)
     stop(Opaque::HereDocument);
@@ -212,6 +229,7 @@ void Reader::dollar(Word& out, bool in_quotes) {
     const bool is_number = next == '#' || next == '?' || next == '$';
     make_unknown(out, next == '@' || (!in_quotes && !is_number));
     at_ += 2;
+    if (!is_digit(next) && peek() == '[' && !at_end()) out_.note(Opaque::Expansion);  // zsh: an element, as above
     return;
   }
   if (next == '=' || next == '~' || next == '^' || next == '+') {  // zsh has expansions of these names
@@ -282,8 +300,9 @@ void Reader::arithmetic(Word& out) {
   for (; end < text_.size() && open > 0; ++end) {
     const char c = text_[end];
     if (c == '(') ++open;
-    else if (c == ')') --open;
-    else if (!is_digit(c) && std::string_view(" \t+-*/%<>=!&|^~?:,").find(c) == std::string_view::npos) plain = false;
+    else if (c == ')') {
+      if (--open == 1 && text_.substr(end + 1, 1) != ")") plain = false;  // a subshell has ended
+    } else if (!is_digit(c) && std::string_view(" \t+-*/%<>=!&|^~?:,").find(c) == std::string_view::npos) plain = false;
   }
   if (open > 0 || !text_.substr(0, end).ends_with("))")) plain = false;
   make_unknown(out, false);

@@ -26,7 +26,12 @@ struct Ran {
 };
 
 struct Change {
-  enum class Kind : std::uint8_t { Created, Changed, Removed, Touched };  // Touched: the time of a folder's change, or of a file's attributes
+  enum class Kind : std::uint8_t {
+    Created,
+    Changed,
+    Removed,
+    Touched
+  };  // Touched: the time of a folder's change, or of a file's attributes
   std::string path = {};
   Kind kind = Kind::Changed;
   bool is_folder = false;
