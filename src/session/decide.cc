@@ -401,13 +401,13 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     out.facts = verdict.facts;
     out.digest = digest;
   } else {
+    // What was let through against a constraint still breaks it.
+    if (call->breaks_constraint)
+      verdict.failures.push_back(refusal(
+          Code::execution_constraint_violated,
+          {{"path", "an argument"}, {"problem", "breaks a constraint"}, {"remedy", "propose other arguments"}}));
     judge.resources(verdict);
   }
-  // What was let through against a constraint still breaks it.
-  if (!differs && call->breaks_constraint && verdict.failures.empty())
-    verdict.failures.push_back(
-        refusal(Code::execution_constraint_violated,
-                {{"path", "an argument"}, {"problem", "breaks a constraint"}, {"remedy", "propose other arguments"}}));
   take_turn(judge, {commons == nullptr ? std::string() : commons->session(), call->id}, differs, verdict, out);
   out.diagnostics = std::move(verdict.diagnostics);
   out.failures = std::move(verdict.failures);

@@ -193,10 +193,13 @@ Corridor corridor_of(const Rules& rules, const State& state, ToolId tool, const 
         if (stage.envelope == at.envelope && envelope.stages[stage.stage].role == Role::Constrained)
           if (const auto number = number_of(facts[stage.fact])) last = stricter(constraint, last, *number);
     };
-    // What is not over always counts; what counted as done when it was allowed only if that was since the chain began.
+    // What is not over always counts, and so does what nobody knows the outcome of. What counted as done when it was allowed counts only
+    // if that was since the chain began.
+    const auto is_of_before = [&](const OpenCall& call) {
+      return call.committed && call.state != CallState::Unknown && call.number < held.since;
+    };
     for (const OpenCall& call : state.open)
-      if (beside.counts(call) && call.number != held.began_by && !(call.committed && call.number < held.since))
-        take(call.tool, call.facts);
+      if (beside.counts(call) && call.number != held.began_by && !is_of_before(call)) take(call.tool, call.facts);
     for (const Ahead& other : beside.ahead) take(other.tool, *other.facts);
     (constraint == Constraint::MonotonicDecrease ? out.most : out.least) = last;
   }

@@ -16,7 +16,7 @@ import sys
 
 from expectations import with_expectations, without_expectations
 from session_model import Model
-from values import exact, is_number, plain, write_json
+from values import exact, is_number, is_written_within, plain, write_json
 
 TOOLS = ["look", "quote", "plan", "approve", "pay", "ship"]
 EFFECTS = ["read", "read", "write", "write", "financial", "destructive", "admin"]
@@ -651,7 +651,7 @@ class RunMaker:
                 if "tolerance" in entry and is_number(bound):
                     # 1.3 and 2 are too far from what is bound, but not as seen from the value itself.
                     bound = plain(exact(bound) * exact(self.rng.choice([1, 1.25, 1.5, 0.5, 1.3, 2, 0.74])))
-                if isinstance(bound, (int, float, str, decimal.Decimal)):
+                if isinstance(bound, str) or (is_number(bound) and is_written_within(bound)):
                     args[entry["path"][2:]] = bound
 
     def output(self):
@@ -720,13 +720,14 @@ class RunMaker:
         if self.rng.random() < 0.01 and not shadow and not self.bounded:
             member.pop("args")
             member.update(self.rng.choice([{"args": [1]}, {"args": "text"}, {"args_text": '{"n":1,"n":2}'},
-                                           {"args_text": '{"n":'}]))
+                                           {"args_text": '{"n":'}, {"args_text": '{"id":"A","n":1e10000}'},
+                                           {"args_text": '{"id":"A","n":1e-10000}'},
+                                           {"args_text": '{"id":"A","meta":{"level":[1e999999999]}}'}]))
         elif self.rng.random() < 0.02 and not self.bounded:
             member.pop("args")
             member["args_text"] = self.rng.choice(['{"n":2,"id":"A","kind":"x","flag":false}',
                                                    '{"id":"\\u0041","n":1e0}', '{"id":"A","n":1e9999}',
-                                                   '{"id":"A","n":1e-9999}', '{"id":"A","n":1e10000}',
-                                                   '{"id":"A","n":1e-10000}', '{"id":"A","meta":{"level":[1e999999999]}}'])
+                                                   '{"id":"A","n":1e-9999}'])
         return member
 
     def exchange(self):
