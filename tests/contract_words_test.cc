@@ -130,7 +130,7 @@ TEST(ContractWords, WhatTheProxyLetsThroughIsSaid) {
   const auto paragraph = [](const std::string& more) {
     for (const Paragraph& one :
          words_of_session(*plan_of(edited(kDesk, {{"session.yaml", "approvals:", more + "approvals:"}}))))
-      if (one.title == "MCP") return join(one.sentences, " ");
+      if (one.title == "MCP servers") return join(one.sentences, " ");
     return std::string();
   };
   EXPECT_EQ(paragraph(""), "");
