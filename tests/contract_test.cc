@@ -80,6 +80,7 @@ TEST(Compile, LongOffendingTextsAreCut) {
   const Compiled compiled = compile({.contracts = {tool_file("t", "gate: \"" + long_text + "\"\n")},
                                      .session = std::nullopt,
                                      .tools = std::nullopt,
+                                     .tools_lock = std::nullopt,
                                      .golden = {}});
   ASSERT_EQ(compiled.findings.size(), 1u);
   EXPECT_EQ(compiled.findings[0].text, std::string(59, 'x') + "...");
@@ -103,8 +104,11 @@ TEST(Compile, StrictMakesWarningsErrorsAndLeavesNotes) {
 TEST(Compile, FindingsAreBounded) {
   std::string text = "binds:\n";
   for (int i = 0; i < 5000; ++i) text += "  - 5\n";
-  const Compiled compiled =
-      compile({.contracts = {tool_file("t", text)}, .session = std::nullopt, .tools = std::nullopt, .golden = {}});
+  const Compiled compiled = compile({.contracts = {tool_file("t", text)},
+                                     .session = std::nullopt,
+                                     .tools = std::nullopt,
+                                     .tools_lock = std::nullopt,
+                                     .golden = {}});
   EXPECT_EQ(compiled.findings.size(), limits::kContractFindingsMax);
   EXPECT_FALSE(compiled.plan);
 }
@@ -127,6 +131,7 @@ TEST(Compile, NoSessionFileMeansAllDefaults) {
   const auto plan = plan_of({.contracts = {tool_file("r"), tool_file("w", "", "write")},
                              .session = std::nullopt,
                              .tools = std::nullopt,
+                             .tools_lock = std::nullopt,
                              .golden = {}});
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->tools[0].passes_gate);

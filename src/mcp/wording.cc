@@ -101,8 +101,8 @@ constexpr Phrase kPhrases[] = {
 
 // On the text as it is.
 constexpr const char* kTags[] = {
-    "(?i)</?\\s*(?:important|system|secret|hidden|critical|mandatory|confidential|override|instructions?|system[-_ "
-    "]?prompt|system[-_ ]?message|assistant|developer[-_ ]message|user[-_ ]?query)(?:\\s[^<>]{0,80})?>",
+    ("(?i)</?\\s*(?:important|system|secret|hidden|critical|mandatory|confidential|override|instructions?|system[-_ "
+     "]?prompt|system[-_ ]?message|assistant|developer[-_ ]message|user[-_ ]?query)(?:\\s[^<>]{0,80})?>"),
     "<\\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id)\\|>",
     "\\[/?INST\\]|<</?SYS>>",
     "(?im)^\\s*#{2,}\\s*(?:system|system prompt|instruction|new instructions?)\\s*:",

@@ -198,8 +198,8 @@ class Drawing {
                                              "${x+\"$(foo)\"}",
                                              "'a'\"b\"c",
                                              "\xc2\xa0",
-                                             "a\xe2\x80\x83"
-                                             "b",
+                                             ("a\xe2\x80\x83"
+                                              "b"),
                                              "\x01",
                                              "a\rb",
                                              "\v",
@@ -902,7 +902,7 @@ class Drawing {
       case 11: return put("truncate", of(kCut), operands());
       case 12: return "echo a | " + put("tee", of(kTee), operands());
       case 13: return "sort " + of(kSort);
-      case 14: return "sed " + of(kSed);
+      case 14: return one_in(2) ? "sed " + of(kSed) : script();
       case 15: return "dd " + of(kDd);
       case 16: return of(kOther);
       case 17: return linked();
@@ -911,6 +911,44 @@ class Drawing {
       case 20: return "cat" + operand() + " > " + file();
       default: return "touch" + operands();
     }
+  }
+  // Texts of sed and awk from parts that are easy to read wrong: where a pattern, a set or a string ends decides what runs.
+  std::string script() {
+    static constexpr const char* kSets[] = {"[[:space:]]", "[^a]", "[]a]", "[/]",   "[\\/]", "[\\t ]",  "[[.a.]]",
+                                            "[\\]",        "[a",   "]",    "[[:]]", "\\[",   "\\\\[/]", "[^]/]",
+                                            "a",           "o|n",  "\\/",  "\"",    ".*",    ""};
+    static constexpr const char* kSedParts[] = {"p",    "d", "e", "e touch n1", "w n1", "s/a/touch n1/e",
+                                                "1,2p", "q", ";", "\n"};
+    static constexpr const char* kAwkParts[] = {"print | \"foo\"",
+                                                "print \"x\" | \"sh\"",
+                                                "print $1",
+                                                "x = 4 / 2",
+                                                "x = 4 \\\n / 2",
+                                                "if (1) ",
+                                                "print \"|\"",
+                                                "# \"\n",
+                                                "print \"a\\\"\" | \"foo\"",
+                                                "; ",
+                                                "} {",
+                                                "x || y",
+                                                "print \"\\\\\" | \"bar\" # \"",
+                                                "print > \"n1\"",
+                                                "$0 ~ "};
+    std::string out;
+    if (one_in(2)) {
+      const char end = "/:,|]"[one_in(3) ? below(5) : 0];
+      out = one_in(3) ? std::string("/") + of(kSets) + "/" : "";
+      out +=
+          one_in(4) ? of(kSedParts) : "s" + (end + of(kSets)) + of(kSets) + end + (one_in(2) ? "x" : of(kSets)) + end;
+      if (one_in(3)) out += of(kSedParts);
+      if (one_in(4)) out += std::string(";") + of(kSedParts);
+      return "sed " + std::string(one_in(3) ? "-i '" : "-n '") + out + "' a";
+    }
+    out = one_in(2) ? std::string("/") + of(kSets) + of(kSets) + "/ " : "";
+    out += "{ ";
+    for (unsigned parts = 1 + below(3); parts > 0; --parts)
+      out += (one_in(4) ? "/" + std::string(of(kSets)) + "/" : std::string(of(kAwkParts))) + (one_in(2) ? "; " : " ");
+    return "awk '" + out + "}" + (one_in(4) ? " # \"" : "") + (one_in(6) ? " # /" : "") + "' a";
   }
   // A link is made and used in one line.
   std::string linked() {
