@@ -362,8 +362,8 @@ void Conversation::Core::deny(Call& call, const Denial& denial) {
     if (call.is_tool()) {
       answer_result(call.open, denied_result(call.era, denial));
     } else {
-      const bool is_unknown = call.node_name == name_of(contract::ServerOperation::Request) &&
-                              denial.rule == info(Code::no_contract).name;
+      const bool is_unknown =
+          call.node_name == name_of(contract::ServerOperation::Request) && denial.rule == info(Code::no_contract).name;
       answer_error(call.open, is_unknown ? kMethodNotFound : kDenied, text_of(denial), denied_data(denial));
     }
   }
