@@ -115,6 +115,7 @@ class Prove {
       case session::Traced::What::Begun: out += " begins"; break;
       case session::Traced::What::Committed: out += " is committed"; break;
       case session::Traced::What::Failed: out += " fails"; break;
+      case session::Traced::What::Unproven: out += " is answered without the evidence that its contract wants, and fails"; break;
       case session::Traced::What::Lost: out += " is lost: nobody knows what became of it"; break;
     }
     if (!step.arguments.is_null()) out += " " + printable(json::write(redacted(step.arguments)), 300);

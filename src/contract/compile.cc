@@ -3,29 +3,47 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "contract/compiler.h"
 #include "contract/describe.h"
 #include "contract/reading.h"
 #include "contract/shapes.h"
 #include "contract/tools_lock.h"
+#include "json/decimal.h"
 #include "json/parse.h"
 #include "yaml/yaml.h"
 
 namespace baton::contract {
 
+namespace {
+
+std::string too_many_digits() { return "has more than " + std::to_string(limits::kNumberDigitsMax) + " digits"; }
+
+// A bound that no argument can have, and that nothing can be compared with exactly, is a slip. Such a file is not read.
+Parsed checked(Findings& findings, Parsed parsed) {
+  if (!parsed.document) return parsed;
+  if (const json::Node number = json::number_beyond_digits(parsed.document->root())) {
+    findings.add(Code::YAML_NUMBER, number, {{"problem", too_many_digits()}});
+    parsed.document.reset();
+  }
+  return parsed;
+}
+
+}  // namespace
+
 Parsed parse_file(Findings& findings, const SourceFile& file) {
   findings.in(file.name);
   if (file.is_json) {
     auto parsed = json::parse_owned(file.text);
-    if (parsed) return {file.name, std::move(*parsed)};
+    if (parsed) return checked(findings, {file.name, std::move(*parsed)});
     findings.add(
         report(Code::JSON_SYNTAX, place_at(file.text, parsed.error().offset), {{"what", parsed.error().what}}));
     return {file.name, std::nullopt};
   }
   yaml::Parsed parsed = yaml::parse(file.text);
   for (Diagnostic& diagnostic : parsed.diagnostics) findings.add(std::move(diagnostic));
-  return {file.name, std::move(parsed.document)};
+  return checked(findings, {file.name, std::move(parsed.document)});
 }
 
 namespace {
@@ -54,6 +72,8 @@ void Compiler::read_files() {
     if (!parsed)
       findings.add(report(Code::TOOLS_FILE, place_at(source.tools->text, parsed.error().offset),
                           {{"problem", parsed.error().what}}));
+    else if (const json::Node number = json::number_beyond_digits(parsed->root()))
+      findings.add(Code::TOOLS_FILE, number, {{"problem", "holds a number that " + too_many_digits()}});
     else {
       tools.document = std::move(*parsed);
       for (auto& [name, schema] : read_tool_definitions(findings, tools.document->root()))

@@ -97,18 +97,30 @@ bool is_within_digits(std::string_view text) {
 
 namespace {
 
-bool are_all_within_digits(Node node) {
-  if (node.is_number()) return is_within_digits(node.number_text());
+// The first number that does not meet it; no node: all do.
+template <class Meets>
+Node first_number_not(Node node, const Meets& meets) {
+  if (node.is_number()) return meets(node.number_text()) ? Node() : node;
   for (const Node element : node.elements())
-    if (!are_all_within_digits(element)) return false;
+    if (const Node found = first_number_not(element, meets)) return found;
   for (const Member member : node.members())
-    if (!are_all_within_digits(member.value)) return false;
-  return true;
+    if (const Node found = first_number_not(member.value, meets)) return found;
+  return {};
 }
 
 }  // namespace
 
-bool are_within_digits(Node node) { return node.document()->has_plain_numbers() || are_all_within_digits(node); }
+Node number_beyond_digits(Node node) {
+  if (!node || node.document()->has_plain_numbers()) return {};
+  return first_number_not(node, is_within_digits);
+}
+
+bool are_within_digits(Node node) { return !number_beyond_digits(node); }
+
+bool are_writable(Node node) {
+  if (!node || node.document()->has_plain_numbers()) return true;
+  return !first_number_not(node, [](std::string_view text) { return !number_parts(text).exponent_overflow; });
+}
 
 namespace {
 

@@ -46,8 +46,11 @@ double to_double(std::string_view number_text);
 // Has the number at most limits::kNumberDigitsMax digits when it is written out without an exponent (1e3 has four, 1e-3 has
 // four)? Zeros that do not change the value do not count.
 bool is_within_digits(std::string_view number_text);
-// Has every number of the value?
+// Has every number of the value? The other gives the first that has not, or no node.
 bool are_within_digits(Node node);
+Node number_beyond_digits(Node node);
+// Has every number of the value a canonical form? One with an exponent of more than nine digits has none.
+bool are_writable(Node node);
 
 class Decimal {
  public:

@@ -330,6 +330,7 @@ session::Receipt recorded_receipt(json::Node payload) {
   else if (result.is_text("timeout")) out.kind = session::Receipt::Timeout;
   else if (result.is_text("unknown")) out.kind = session::Receipt::Lost;
   if (payload["ack"].is_boolean()) out.ack = payload["ack"].boolean();
+  out.is_unwritable = payload["output_unwritable"].is_true();
   if (payload["values"].is_object()) out.output = session::Values::of_record(payload["values"], payload["output"]);
   if (payload["error_values"].is_object()) out.error_output = session::Values::of_record(payload["error_values"]);
   for (const json::Node one : payload["also_values"].elements()) out.also.push_back(session::Values::of_record(one));

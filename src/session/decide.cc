@@ -373,6 +373,8 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     verdict.failures.push_back(refusal(Code::protected_path, {{"path", protected_path}}));
   const std::optional<std::string> problem =
       arguments.root() && !arguments.is_record() ? problem_of(arguments.root()) : std::nullopt;
+  if (problem && verdict.failures.empty())
+    verdict.failures.push_back(refusal(Code::arguments_malformed, {{"problem", *problem}}));
   const bool differs = arguments.root() && !problem && (call->digest.empty() || digest != call->digest);
   Step step;
   step.commons = commons;
@@ -392,8 +394,7 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     judge.measure(arguments, verdict.facts);
   }
   judge.forbidden(verdict);
-  if (problem) verdict.failures.push_back(refusal(Code::arguments_malformed, {{"problem", *problem}}));
-  else if (differs) {
+  if (differs) {
     judge.arguments_again(arguments, verdict);
     // What a person was asked about, or would have to be, is not begun with anything else.
     if (verdict.failures.empty() && (call->asks || judge.checkpoints(arguments)))

@@ -99,6 +99,13 @@ ReadReceipt read_receipt(json::Node node) {
     out.receipt.error_output = values_of(error, output);
   for (const json::Node one : node["also"].elements())
     if (one["output"]) out.receipt.also.push_back(values_of(one, one["output"]));
+  const auto is_writable = [](const Values& one) { return json::are_writable(one.root()); };
+  if (!is_writable(out.receipt.output) || !is_writable(out.receipt.error_output) ||
+      !std::ranges::all_of(out.receipt.also, is_writable)) {
+    out.receipt.is_unwritable = true;
+    out.receipt.output = out.receipt.error_output = {};
+    out.receipt.also.clear();
+  }
   CallError& into = out.receipt.error;
   if (error.is_string()) into = error_named(error.string());
   else if (error.is_number()) into = error_named(error.number_text());

@@ -98,7 +98,7 @@ void Judge::one(Check check, const Values* arguments, CallVerdict& out) {
 
 void Judge::arguments_again(const Values& arguments, CallVerdict& out) {
   for (const Check check : tool_.checks)
-    if (check >= Check::Arguments && check < Check::Checkpoints) one(check, &arguments, out);
+    if (check >= Check::Preconditions && check < Check::Checkpoints) one(check, &arguments, out);
 }
 
 void Judge::measure(const Values& arguments, std::vector<Fact>& facts) {

@@ -38,7 +38,7 @@ class Judge {
 
   // All checks; `arguments` null: those that depend on the arguments alone were made before and have passed.
   void all(const Values* arguments, CallVerdict& out);
-  // Items 13 to 16, of arguments that differ from those that were judged.
+  // Items 12 to 16, of arguments that differ from those that were judged: a precondition may be about what they name.
   void arguments_again(const Values& arguments, CallVerdict& out);
 
   void labels(CallVerdict& out);

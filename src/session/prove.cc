@@ -35,6 +35,7 @@ std::string_view name_of(Traced::What what) {
     case Traced::What::Begun: return "begun";
     case Traced::What::Committed: return "committed";
     case Traced::What::Lost: return "lost";
+    case Traced::What::Unproven: return "unproven";
     case Traced::What::Failed: return "failed";
   }
   return "";
@@ -88,6 +89,7 @@ enum class Act : std::uint8_t {
   Start,    // proposed and begun, and under way from now on
   Commit,   // one that is under way
   Lose,     // proposed and begun, and nobody knows what became of it
+  LeaveUnproven,  // proposed, begun, and answered without evidence
   Fail      // one that is under way
 };
 struct Event {
@@ -170,6 +172,7 @@ class Exploration {
       commits(next, tool);
       violates = violates || (is_at_once && begins(next, tool));
       add(next, violates, at, {Act::Call, tool}, found);
+      leave_unproven(node, at, tool, found);
       if (budget_.one_at_a_time) {
         lose(node, at, tool, found);
         continue;
@@ -224,6 +227,23 @@ class Exploration {
     const bool violates = begins(next, tool);
     next.state = space_.lost(node.state, tool);
     add(next, violates, at, {Act::Lose, tool}, found);
+  }
+
+  // A call whose answer is ok, but lacks the evidence that its contract wants, is failed: what it forbids is allowed again. It may have
+  // had its effect all the same.
+  void leave_unproven(const Node& node, std::uint32_t at, ToolId tool, const Found& found) {
+    if (claim_ == nullptr || claim_->kind != Claim::Kind::MoreThan || tool != claim_->a) return;
+    const contract::Tool& rules = rules_.tool(tool);
+    if (rules.commit == Commit::None || (rules.evidence == contract::Evidence::Unverifiable && !wants_of_output(rules)))
+      return;
+    Node next = node;
+    const bool violates = begins(next, tool);
+    next.state = space_.unproven(node.state, tool);
+    add(next, violates, at, {Act::LeaveUnproven, tool}, found);
+  }
+  static bool wants_of_output(const contract::Tool& tool) {
+    return std::ranges::any_of(tool.output_assertions,
+                               [](const contract::Invariant& one) { return one.scope == contract::Scope::Call; });
   }
 
   // A call of A that waited. After it is begun it is under way, if that matters, or else is committed.
@@ -422,6 +442,14 @@ class Runner {
         const PhaseId before = rehearsal_.state().phase;
         rehearsal_.lose(*call);
         trace(*call, Traced::What::Lost, before);
+        return true;
+      }
+      case Act::LeaveUnproven: {
+        const auto call = propose(tool);
+        if (!call || !start(*call)) return false;
+        const PhaseId before = rehearsal_.state().phase;
+        rehearsal_.leave_unproven(*call);
+        trace(*call, Traced::What::Unproven, before);
         return true;
       }
     }

@@ -8,7 +8,8 @@
 // (session/rehearse.h), and is `Refuted` only if that goes through. Everything else is `NotDecided`, and says why.
 //
 // Calls may overlap: any number of them can be under way, and each goes on when it will. A call "begins" when it is allowed and starts,
-// and "happened" when it is committed. What begins may have its effect whatever its receipt says; only what is committed is known.
+// and "happened" when it is committed. What begins may have its effect whatever its receipt says; only what is committed is known. An
+// error says that there was none. An ok answer that lacks evidence fails the call, but does not say that.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ namespace baton::session {
 //   A                      A begins
 //   A without B            A begins and B has not happened before
 //   A after B              A begins and B has happened before
-//   A twice                A begins again, and has begun before without failing
-//   A more than N times    more than N calls of A have begun and not failed
+//   A twice                A begins again, and has begun before without an error
+//   A more than N times    more than N calls of A have begun without an error
 //   A in PHASE             A begins while the session is in this phase
 //   end without B          the session is in a terminal phase and B has not happened (a tool called `end` comes first)
 struct Claim {
@@ -56,7 +57,7 @@ std::string_view name_of(Answer answer);
 
 // One thing of a trace, as the engine let it happen.
 struct Traced {
-  enum class What : std::uint8_t { Called, Proposed, Begun, Committed, Lost, Failed } what = What::Called;
+  enum class What : std::uint8_t { Called, Proposed, Begun, Committed, Lost, Unproven, Failed } what = What::Called;
   std::string tool, phase_before, phase_after;  // phases empty: the pack has none
   bool approved = false;                        // a person was asked, and said yes
   json::Value arguments = {}, output = {};      // of what is proposed; of what is committed

@@ -166,6 +166,20 @@ Space::Id Space::lost(Id id, ToolId tool) {
   return out;
 }
 
+Space::Id Space::unproven(Id id, ToolId tool) {
+  if (const auto known = states_[id].unproven.find(tool); known != states_[id].unproven.end()) return known->second;
+  const State before = states_[id].state;
+  State after = propose(before, tool);
+  Settled settled;
+  settled.call_id = kCall;
+  settled.to = CallState::Failed;
+  take_start(*rules_, after, {kCall, false, std::nullopt, {}});
+  take_settlement(*rules_, after, settled);
+  const Id out = keep(std::move(after), before);
+  states_[id].unproven[tool] = out;
+  return out;
+}
+
 std::vector<ToolId> Space::forbidden(Id id) const {
   std::vector<ToolId> out;
   for (const Forbidding& one : state(id).forbidden) out.push_back(one.tool);

@@ -32,6 +32,7 @@ class Space {
           ToolId tool);  // it counts, and nothing more: others of the same response are judged before it is committed
   Id called(Id id, ToolId tool);     // and committed at once
   Id committed(Id id, ToolId tool);  // a call that was proposed before
+  Id unproven(Id id, ToolId tool);   // begun, and failed for want of evidence
   Id lost(Id id, ToolId tool);       // begun, and its outcome stays unknown: what it forbids is forbidden
   bool may_begin(Id id, ToolId tool) const;
   std::vector<ToolId> forbidden(Id id) const;
@@ -41,7 +42,7 @@ class Space {
     State state;
     bool is_judged = false;
     std::vector<ToolId> allowed = {};
-    std::unordered_map<ToolId, Id> called = {}, committed = {}, held = {}, lost = {}, proposed = {};
+    std::unordered_map<ToolId, Id> called = {}, committed = {}, held = {}, lost = {}, unproven = {}, proposed = {};
   };
   bool is_allowed(const State& state, ToolId tool) const;
   State commit(const State& from, ToolId tool) const;

@@ -335,6 +335,14 @@ bool Rehearsal::settle(std::uint32_t call, Refused& refused) {
 void Rehearsal::lose(std::uint32_t call) { end(call, Receipt::Lost, Call::At::Lost); }
 void Rehearsal::fail(std::uint32_t call) { end(call, Receipt::Error, Call::At::Failed); }
 
+// An answer without an output and without an acknowledgement is no evidence for any class that asks for one.
+void Rehearsal::leave_unproven(std::uint32_t call) {
+  Receipt receipt;
+  receipt.ack = false;
+  take_settlement(*rules_, state_, session::settle(*rules_, state_, id_of(call), receipt).settled);
+  calls_[call].at = Call::At::Failed;
+}
+
 void Rehearsal::end(std::uint32_t call, Receipt::Kind kind, Call::At at) {
   Receipt receipt;
   receipt.kind = kind;

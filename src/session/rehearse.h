@@ -75,6 +75,7 @@ class Rehearsal {
   bool start(std::uint32_t call, Refused& refused);
   bool settle(std::uint32_t call, Refused& refused);
   void lose(std::uint32_t call);  // nobody knows what became of it
+  void leave_unproven(std::uint32_t call);  // an ok answer without evidence: it fails
   void fail(std::uint32_t call);
 
   // The first call of the tool that was proposed and has not begun, or that has begun and is not over.

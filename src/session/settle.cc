@@ -135,6 +135,10 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
   }
   const contract::Tool& tool = rules.tool(call->tool);
   const Environment environment{rules.plan->environment, state.environment, hiding};
+  if (receipt.is_unwritable)
+    out.failures.push_back({report(Code::evidence_insufficient, {},
+                                   {{"tool", tool.name}, {"expected", "an output whose numbers can be written down"}}),
+                            tool.name});
   switch (receipt.kind) {
     case Receipt::Error:
       out.allowed_error = is_allowed(tool, receipt.error);
@@ -153,6 +157,10 @@ SettleVerdict settle(const Rules& rules, const State& state, std::string_view ca
     }
     case Receipt::Lost: finish(CallState::Unknown, true); break;
     case Receipt::Ok: {
+      if (receipt.is_unwritable) {
+        finish(CallState::Failed, true);
+        break;
+      }
       // What counted as done when it was allowed needs no proof any more.
       if (const auto missing = missing_evidence(tool, receipt); !missing.empty() && !call->committed) {
         out.failures.push_back(

@@ -29,6 +29,8 @@ struct Receipt {
   std::vector<Values> also = {};
   CallError error = {};
   bool recorded_object = true;  // of an output that was recorded: was it an object?
+  // What was given holds a number that has no canonical form. No entry can hold it, so that no rule looks at it: it is no evidence.
+  bool is_unwritable = false;
 
   bool has_object() const { return output.is_record() ? recorded_object : output.root().is_object(); }
 };

@@ -1098,14 +1098,14 @@ class Model:
         failures = self.check_1_session_state(again=True)
         if failures or call.tool not in self.contracts:
             return failures
+        if not deep_equal(args, call.args) and not all_written_within(args):
+            return [("arguments_malformed", "")]
         failures = self.check_4_labels(call.tool)
         if failures:
             return failures
         failures = self.check_8_forbidden(call, args)
         if deep_equal(args, call.args):
             return failures + self.failures_of_unchanged(call)
-        if not all_written_within(args):
-            return failures + [("arguments_malformed", "")]
         return self.failures_of_changed(call, args, failures)
 
     def failures_of_unchanged(self, call):
@@ -1118,11 +1118,11 @@ class Model:
         return failures
 
     def failures_of_changed(self, call, args, failures):
-        """Items 13 to 16 on what is really handed over, the call's own reservation left out (9.14)."""
+        """Items 12 to 16 on what is really handed over, the call's own reservation left out (9.14, decision 0057)."""
         before, state = call.args, call.state
         call.args, call.state = args, "proposed"
-        failures = (failures + self.check_13_arguments(call) + self.check_14_refs(call)
-                    + self.check_15_aggregates(call) + self.check_16_envelopes(call) + self.check_17_resources(call))
+        failures = (failures + self.check_12_preconditions(call, True) + self.check_13_arguments(call)
+                    + self.check_14_refs(call) + self.check_15_aggregates(call) + self.check_16_envelopes(call) + self.check_17_resources(call))
         # An approval is bound to the arguments that were shown; nobody was shown these.
         unseen = call.approval is not None or self.check_18_checkpoints(call) is not None
         call.args, call.state = before, state

@@ -1023,6 +1023,7 @@ void set_settlement(Value& payload, const session::Rules& rules, session::ToolId
   if (const json::Node code = question.root()["exit_code"]; code.is_number())
     if (const auto number = json::to_int64(code.number_text())) payload.set("exit_code", *number);
   if (!receipt.ack) payload.set("ack", false);
+  if (receipt.is_unwritable) payload.set("output_unwritable", true);
   if (const json::Node output = receipt.output.root()) {
     Value kept = Value::object();
     set_arguments(kept, output);
