@@ -227,19 +227,42 @@ bool has_text(json::Node value, std::string_view text) {
          any_of(value.members(), [&](const json::Member& one) { return has_text(one.value, text); });
 }
 
+bool is_same(json::Node left, json::Node right) {
+  const auto first = json::canonical(left, json::Numbers::Exact);
+  const auto second = json::canonical(right, json::Numbers::Exact);
+  return first && second && *first == *second;
+}
+
+// structuredContent is always an object, so servers put a list or a text into one that has nothing else: {"result": [1, 2]}. What is in it;
+// no node: it is no such wrapper.
+json::Node wrapped_in(json::Node structured) {
+  return structured.is_object() && structured.size() == 1 ? (*structured.members().begin()).value : json::Node();
+}
+
+// Is it the JSON of the whole structure, of what a wrapper wraps, or of one element of a wrapped list? An object that is wrapped is not: a
+// path means another value in it.
+bool repeats_json(json::Node value, json::Node structured) {
+  if (is_same(value, structured)) return true;
+  const json::Node wrapped = wrapped_in(structured);
+  if (!wrapped || value.is_object()) return false;
+  return is_same(value, wrapped) || any_of(wrapped.elements(), [&](json::Node one) { return is_same(value, one); });
+}
+
 // Does the rest of the result say nothing that is not in structuredContent?
 bool repeats(json::Node result, json::Node structured) {
   if (has_more(result)) return false;
-  const auto canonical = json::canonical(structured, json::Numbers::Exact);
   return all_of(result["content"].elements(), [&](json::Node block) {
     if (!is_only_text(block)) return false;
     const std::string_view text = block["text"].string();
-    if (text.empty() || has_text(structured, text)) return true;
-    if (!canonical || !may_be_json(text)) return false;
-    const auto document = json::parse(text);
-    if (!document) return false;
-    const auto same = json::canonical(document->root(), json::Numbers::Exact);
-    return same && *same == *canonical;
+    if (text.empty()) return true;
+    const json::Node wrapped = wrapped_in(structured);
+    if (wrapped && wrapped.is_string() && wrapped.string() == text) return true;
+    std::optional<json::Document> document;
+    if (may_be_json(text))
+      if (auto parsed = json::parse(text)) document = std::move(*parsed);
+    if (document && repeats_json(document->root(), structured)) return true;
+    // One of several texts of the structure says nothing more, unless a path finds values in it.
+    return !(document && (document->root().is_object() || document->root().is_array())) && has_text(structured, text);
   });
 }
 
