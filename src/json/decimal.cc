@@ -273,14 +273,11 @@ Decimal Decimal::from_number(std::string_view text) {
 
 Decimal Decimal::operator-() const {
   Decimal out = *this;
-  if (!large_) {
-    out.coefficient_ = -out.coefficient_;
-    return out;
-  }
-  NumberParts parts = *large_;
+  // The least number of an integer has no opposite there.
+  if (!large_ && !__builtin_sub_overflow(Wide{0}, coefficient_, &out.coefficient_)) return out;
+  NumberParts parts = this->parts();
   parts.negative = !parts.negative;
-  out.large_ = std::make_shared<const NumberParts>(std::move(parts));
-  return out;
+  return of(std::move(parts));
 }
 
 Decimal operator+(const Decimal& left, const Decimal& right) {
