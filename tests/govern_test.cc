@@ -859,6 +859,50 @@ TEST_F(OlderRules, left_rounded_sums_in_rows_and_nothing_else) {
   EXPECT_TRUE(rebuild().difference);
 }
 
+// What older rules rounded they did in their own sessions: the rows of others are exact, and so is every count.
+TEST_P(Governed, an_older_session_lends_its_tolerance_to_no_other) {
+  activate(
+      pack_of("{aggregates: [{name: total, metric: sum, tool: add, path: $.n, lte: 9000000000, reason: much}], "
+              "risk_defaults: {write: allow}}",
+              "[{tool: add, side_effect: write}]"));
+  const std::string id = open(as("alice")), older = "ses_" + std::string(32, '0');
+  propose(id, R"({"start":true,"calls":[{"call_id":"a","tool":"add","arguments":{"n":5000000000.5}}]})");
+  settle(id, R"({"call_id":"a","result":"ok","output":{}})");
+  std::string opened;
+  fixture_.for_entries([&](const store::EntryRow& row) {
+    if (row.type == "session.opened") opened = row.payload;
+  });
+  for (const auto& [from, to] : {std::pair(id, older), std::pair(std::string("\"rules_version\":2,"), std::string())}) {
+    ASSERT_NE(opened.find(from), std::string::npos) << opened;
+    opened.replace(opened.find(from), from.size(), to);
+  }
+  const auto appended = fixture_.ledger_->writer().run([&](Unit& unit) {
+    Happening happening{"session/" + older, "session.opened", {"alice", ledger::ActorKind::Agent}};
+    happening.payload = json::Value::copy(json::parse_owned(opened)->root());
+    happening.exempt = {"/session_id"};
+    return unit.append(happening);
+  });
+  ASSERT_TRUE(appended) << appended.error().text();
+  const auto difference = [&] {
+    const auto scratch = store::make_memory_store(fixture_.clock_);
+    const auto rebuilt = rebuild_and_compare(fixture_.store(), *scratch);
+    EXPECT_TRUE(rebuilt);
+    return rebuilt && rebuilt->difference ? rebuilt->difference->message : std::string();
+  };
+  EXPECT_EQ(difference(), "");
+  const auto transaction = fixture_.store().begin();
+  ASSERT_TRUE(transaction);
+  auto row = (*transaction)->get(store::tables::kSessionStates, {id});
+  ASSERT_TRUE(row && *row);
+  std::string& text = std::get<std::string>((**row)[4]);
+  const std::string sum = "\"sum\":5000000000.5";
+  ASSERT_NE(text.find(sum), std::string::npos) << text;
+  text.replace(text.find(sum), sum.size(), "\"sum\":5000000000.25");
+  ASSERT_TRUE((*transaction)->update(store::tables::kSessionStates, **row));
+  ASSERT_TRUE((*transaction)->commit());
+  EXPECT_NE(difference(), "");
+}
+
 TEST_P(Governed, a_replay_tells_what_another_pack_would_have_said) {
   activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
   const std::string id = open(as("alice"));
