@@ -706,6 +706,29 @@ TEST_P(Governed, packs_are_refused_for_what_is_wrong_with_them) {
   fixture_.expect_whole();
 }
 
+// The hook proposed it; by the time the proxy begins it a label is against it, and the breaker is full.
+TEST_P(Governed, a_call_of_two_doors_that_is_refused_at_the_last_may_end_the_session) {
+  activate(
+      pack_of("{risk_defaults: {write: allow}, session_limits: {circuit_breaker: {consecutive_blocks: 1}}, policy: "
+              "{label_gates: [{when_label: secret, deny_tools: [put], reason: it stays here}]}}",
+              "[{tool: put, side_effect: write}]"));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const std::string id = text_at(fixture_.claim(as("alice"), work), "/session/id");
+  OpenSession asked;
+  asked.session_id = id;
+  open(in_session(as("alice"), id), asked);
+  EXPECT_EQ(text_at(propose(id, R"({"other_door":true,"calls":[{"call_id":"h","tool":"put","arguments":{}}]})"),
+                    "/calls/0/verdict"),
+            "allow");
+  ask([&](Answered done) { fixture_.cases().add_label(in_session(as("alice"), id), id, "secret", std::move(done)); });
+  const auto begun = propose(id, R"({"start":true,"calls":[{"call_id":"p","tool":"put","arguments":{}}]})");
+  EXPECT_EQ(text_at(begun, "/calls/0/reason"), "label_denied");
+  EXPECT_EQ(text_at(begun, "/session_killed"), "true");
+  EXPECT_EQ(text_at(view(id), "/standing"), "killed");
+  EXPECT_EQ(fixture_.phase_of(work), "BLOCKED");
+  fixture_.expect_whole();
+}
+
 TEST_P(Governed, a_forged_decision_is_found) {
   activate(pack_of("{}", "[{tool: look}, {tool: wipe, side_effect: destructive}]"));
   const std::string id = open(as("alice"));
