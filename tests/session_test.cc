@@ -213,6 +213,21 @@ TEST(Decide, AnAgentWritesNoFacts) {
   EXPECT_EQ(answer(hosts, "Bash", forged), "allow");
 }
 
+// An operation that is recorded alone: what is not about the call itself counts for it too.
+TEST(Decide, WhatHasNoContractBeginsOnlyWhereAnythingDoes) {
+  Session one({contract::tool_file("get")}, "mcp: {unlisted: record}\n");
+  const auto begun = [&](std::string_view path = {}, bool lease_stale = false) {
+    const StartVerdict verdict = start(*one.rules, one.state, "1", {}, {}, lease_stale, nullptr, nullptr, path);
+    return verdict.failures.empty() ? std::string() : std::string(info(verdict.failures[0].code()).name);
+  };
+  EXPECT_EQ(codes_of(one.propose("server:resources.read", "{}").calls[0]), "");
+  EXPECT_EQ(begun(), "");
+  EXPECT_EQ(begun("/srv/.baton/store"), "protected_path");
+  EXPECT_EQ(begun("", true), "lease_stale");
+  take_pause(one.state, "input_changed");
+  EXPECT_EQ(begun(), "session_paused");
+}
+
 // contracts 9.19: reads go on, the pre-check says so and does not block.
 TEST(Decide, AfterARequestToCancelOnlyReadsGoOn) {
   Session one({contract::tool_file("get"), contract::tool_file("put", "gate: allow\n", "write")}, "");

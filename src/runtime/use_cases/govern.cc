@@ -940,10 +940,13 @@ const session::OpenCall* open_call(Act& act, const session::State& state, json::
 // What a call would touch with other arguments than those it was judged by, and must not; empty: nothing.
 std::string protected_from(const Act& act, const session::Rules& rules, const session::OpenCall& call,
                            json::Node arguments) {
-  if (!arguments || call.tool == kNone) return {};
-  const contract::Tool& tool = rules.tool(call.tool);
-  const auto touch = protection::touched(*act.engine.protects(), tool.name, arguments);
-  return touch && (touch->always || contract::is_mutating(tool.side_effect)) ? touch->path : std::string();
+  if (!arguments) return {};
+  // What has no contract may be anything, as when it was proposed.
+  const contract::Tool* tool = call.tool == kNone ? nullptr : &rules.tool(call.tool);
+  const auto touch =
+      protection::touched(*act.engine.protects(), tool == nullptr ? call.tool_name : tool->name, arguments);
+  const bool counts = touch && (touch->always || tool == nullptr || contract::is_mutating(tool->side_effect));
+  return counts ? touch->path : std::string();
 }
 
 Result<void> start_one(Act& act, const std::string& session_id, const Question& question, bool waits) {
