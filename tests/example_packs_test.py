@@ -403,6 +403,8 @@ def check_proofs(baton):
             result = run(baton, "prove", folder, *options)
             if result.returncode != 0:
                 fail(name_of(readme), f"claims `{claim}`, which is not proved:\n{result.stdout}{result.stderr}")
+            if "lacks evidence" in result.stdout:
+                fail(name_of(readme), f"claims `{claim}`, which an ok answer without evidence breaks:\n{result.stdout}")
             proved.add(options[options.index("--role") + 1] if "--role" in options else "")
         workflow = folder / "workflow.yaml"
         for role in [one["name"] for one in read_yaml(workflow)["roles"]] if workflow.is_file() else [""]:

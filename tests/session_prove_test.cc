@@ -190,6 +190,39 @@ TEST(ProveNever, ForbidsInFlightAreReliedOn) {
   EXPECT_EQ(never(rules, "pay after refund").answer, Answer::Refuted);
 }
 
+// An ok answer without evidence fails the call, and what it forbids is allowed again: the proof says so.
+TEST(ProveNever, AnAnswerWithoutEvidenceIsToldBesideTheProof) {
+  const auto rules_with = [](const std::string& evidence, const std::string& limits, const std::string& output) {
+    std::string pay = contract_text("pay", "write", "forbids_after: [pay]\n");
+    const auto replace = [&](std::string_view from, std::string_view to) {
+      const std::size_t at = pay.find(from);
+      ASSERT_NE(at, std::string::npos) << from;
+      pay.replace(at, from.size(), to);
+    };
+    replace("local_transaction", evidence);
+    replace("output_invariants: []", "output_invariants: [" + output + "]");
+    return rules_of({{"pay.yaml", pay},
+                     {"session.yaml", "schema_version: \"1.0\"\nagent: a\nrisk_defaults: {write: allow}\n" + limits}});
+  };
+  struct {
+    std::string evidence, limits, output;
+    bool unproven;
+  } const cases[] = {{"local_transaction", "", "", true},
+                     {"ack_only", "", "", true},
+                     {"unverifiable", "", "", false},
+                     {"unverifiable", "", "{path: $.paid, equals: true}", true},
+                     {"local_transaction", "session_limits: {max_calls_per_tool: {pay: 1}}\n", "", false}};
+  for (const auto& one : cases)
+    for (const bool one_at_a_time : {false, true}) {
+      const Proof proof = never(rules_with(one.evidence, one.limits, one.output), "pay twice", one_at_a_time);
+      EXPECT_EQ(proof.answer, Answer::Proved) << one.evidence << proof.why;
+      EXPECT_EQ(proof.unproven, one.unproven) << one.evidence << one.limits << one.output;
+      EXPECT_EQ(told(proof.unproven_trace),
+                one.unproven ? "pay:proposed pay:begun pay:unproven pay:proposed pay:begun" : "")
+          << one.evidence;
+    }
+}
+
 // A forbid of one entity says nothing of another: it proves nothing.
 TEST(ProveNever, ForbidsOfOneEntityProveNothing) {
   const auto rules =

@@ -82,6 +82,11 @@ class Prove {
     json::Value trace = json::Value::array();
     for (const session::Traced& step : proof.trace) trace.push(as_json(step));
     one.set("trace", std::move(trace));
+    if (proof.unproven) {
+      json::Value unproven = json::Value::array();
+      for (const session::Traced& step : proof.unproven_trace) unproven.push(as_json(step));
+      one.set("unproven_trace", std::move(unproven));
+    }
     proofs_.push(std::move(one));
 
     if (!text_.empty()) text_ += "\n";
@@ -91,6 +96,10 @@ class Prove {
              " (" + std::to_string(proof.states) + (proof.states == 1 ? " state" : " states") + ")\n";
     std::size_t number = 0;
     for (const session::Traced& step : proof.trace) text_ += line_of(++number, step);
+    if (proof.unproven)
+      text_ +=
+          "  Calls that fail because an ok answer lacks evidence do not count here, and may have had their effect. "
+          "`max_calls_per_tool` limits them, too.\n";
   }
 
   static json::Value as_json(const session::Traced& step) {
@@ -115,7 +124,7 @@ class Prove {
       case session::Traced::What::Begun: out += " begins"; break;
       case session::Traced::What::Committed: out += " is committed"; break;
       case session::Traced::What::Failed: out += " fails"; break;
-      case session::Traced::What::Unproven: out += " is answered without the evidence that its contract wants, and fails"; break;
+      case session::Traced::What::Unproven: out += " fails: its ok answer lacks evidence"; break;
       case session::Traced::What::Lost: out += " is lost: nobody knows what became of it"; break;
     }
     if (!step.arguments.is_null()) out += " " + printable(json::write(redacted(step.arguments)), 300);

@@ -83,7 +83,7 @@ Result<Seen> look_at_servers(World& world, const std::vector<proxy::ServerOption
 
 fs::path file_in(const std::string& folder) { return fs::path(folder) / kFile; }
 
-// Null when there is none.
+// Null when the file is missing.
 Result<std::shared_ptr<const ToolsLock>> read_lock(World& world, const std::string& folder) {
   const fs::path path = file_in(folder);
   std::error_code error;
@@ -244,7 +244,7 @@ int activate_with(World& world, const Arguments& arguments, const PackFolder& pa
 }
 
 int approve_changes(World& world, const Arguments& arguments) {
-  // Whoever has a session's token is an agent, or works for one.
+  // The caller is an agent, or works for one, when it has a session's token.
   if (world.environment("BATON_SESSION_TOKEN"))
     return could_not(world, "this is for an operator, and BATON_SESSION_TOKEN is set: an agent's session");
   const auto pack = need_pack(world, arguments.folder);

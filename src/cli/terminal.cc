@@ -63,7 +63,7 @@ bool can_ask(World& world) { return world.errors_to_a_terminal || ::isatty(world
 
 Result<bool> ask_yes(World& world, std::string_view prompt) {
   constexpr const char* kDoing = "asking at the terminal";
-  if (!can_ask(world)) return failure(kDoing, "there is none");
+  if (!can_ask(world)) return failure(kDoing, "no terminal");
   world.flush();
   const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   if (terminal < 0) return failure(kDoing, std::strerror(errno));
@@ -76,7 +76,7 @@ Result<bool> ask_yes(World& world, std::string_view prompt) {
 
 Result<std::string> ask_secret(World& world, std::string_view prompt) {
   constexpr const char* kDoing = "asking at the terminal";
-  if (!can_ask(world)) return failure(kDoing, "there is none");
+  if (!can_ask(world)) return failure(kDoing, "no terminal");
   world.flush();
   const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   if (terminal < 0) return failure(kDoing, std::strerror(errno));

@@ -20,30 +20,30 @@ namespace {
 
 std::string too_many_digits() { return "has more than " + std::to_string(limits::kNumberDigitsMax) + " digits"; }
 
-// A bound that no argument can have, and that nothing can be compared with exactly, is a slip. Such a file is not read.
-Parsed checked(Findings& findings, Parsed parsed) {
-  if (!parsed.document) return parsed;
-  if (const json::Node number = json::number_beyond_digits(parsed.document->root())) {
-    findings.add(Code::YAML_NUMBER, number, {{"problem", too_many_digits()}});
-    parsed.document.reset();
-  }
-  return parsed;
-}
-
 }  // namespace
 
 Parsed parse_file(Findings& findings, const SourceFile& file) {
   findings.in(file.name);
   if (file.is_json) {
     auto parsed = json::parse_owned(file.text);
-    if (parsed) return checked(findings, {file.name, std::move(*parsed)});
+    if (parsed) return {file.name, std::move(*parsed)};
     findings.add(
         report(Code::JSON_SYNTAX, place_at(file.text, parsed.error().offset), {{"what", parsed.error().what}}));
     return {file.name, std::nullopt};
   }
   yaml::Parsed parsed = yaml::parse(file.text);
   for (Diagnostic& diagnostic : parsed.diagnostics) findings.add(std::move(diagnostic));
-  return checked(findings, {file.name, std::move(parsed.document)});
+  return {file.name, std::move(parsed.document)};
+}
+
+Parsed parse_rules(Findings& findings, const SourceFile& file) {
+  Parsed parsed = parse_file(findings, file);
+  if (!parsed.document) return parsed;
+  if (const json::Node number = json::number_beyond_digits(parsed.document->root())) {
+    findings.add(Code::YAML_NUMBER, number, {{"problem", too_many_digits()}});
+    parsed.document.reset();
+  }
+  return parsed;
 }
 
 namespace {
@@ -62,7 +62,7 @@ std::string_view stem_of(std::string_view file) {
 
 void Compiler::read_files() {
   if (source.session) {
-    session = parse_file(findings, *source.session);
+    session = parse_rules(findings, *source.session);
     if (session.document) check_shape(findings, session.document->root(), kSessionShape, "session");
   }
   if (source.tools) {
@@ -92,7 +92,7 @@ void Compiler::name_tools() {
   // In the order of their names, whatever the order of the files.
   std::map<std::string, Parsed> named;
   for (const SourceFile& file : source.contracts) {
-    Parsed parsed = parse_file(findings, file);
+    Parsed parsed = parse_rules(findings, file);
     if (!parsed.document) {
       unread.emplace(stem_of(file.name));
       continue;

@@ -17,7 +17,7 @@ class WorkflowCompiler {
   WorkflowCompiler(const WorkflowSource& source, const CompileOptions& options) : source_(source), options_(options) {}
 
   CompiledWorkflow run() {
-    const Parsed parsed = parse_file(findings_, source_.workflow);
+    const Parsed parsed = parse_rules(findings_, source_.workflow);
     if (parsed.document) {
       check_shape(findings_, parsed.document->root(), kWorkflowShape, "workflow");
       if (parsed.document->root().is_object()) read(parsed.document->root());

@@ -25,6 +25,9 @@ struct Parsed {
 };
 
 Parsed parse_file(Findings& findings, const SourceFile& file);
+// The same for a file with rules. One with a number of more than limits::kNumberDigitsMax digits is not read: no argument can have
+// it, and nothing can be compared with it. Scenarios and golden cases may hold such numbers, because calls may.
+Parsed parse_rules(Findings& findings, const SourceFile& file);
 
 // What tools.json says of one tool.
 struct ToolSchema {

@@ -172,7 +172,7 @@ class Exploration {
       commits(next, tool);
       violates = violates || (is_at_once && begins(next, tool));
       add(next, violates, at, {Act::Call, tool}, found);
-      leave_unproven(node, at, tool, found);
+      if (budget_.counts_unproven) leave_unproven(node, at, tool, found);
       if (budget_.one_at_a_time) {
         lose(node, at, tool, found);
         continue;
@@ -518,7 +518,9 @@ std::string incomplete_reason(std::size_t states) {
 
 }  // namespace
 
-Proof prove_never(const std::shared_ptr<const Rules>& rules, const Claim& claim, const ProveBudget& budget) {
+namespace {
+
+Proof prove_one(const std::shared_ptr<const Rules>& rules, const Claim& claim, const ProveBudget& budget) {
   Exploration exploration(rules, &claim, budget);
   const auto made_up = std::make_shared<const MadeUp>(rules);
   Proof out;
@@ -543,6 +545,19 @@ Proof prove_never(const std::shared_ptr<const Rules>& rules, const Claim& claim,
     out.answer = Answer::Proved;
     out.why = "no state that a session can come to allows it";
   }
+  return out;
+}
+
+}  // namespace
+
+Proof prove_never(const std::shared_ptr<const Rules>& rules, const Claim& claim, const ProveBudget& budget) {
+  Proof out = prove_one(rules, claim, budget);
+  if (out.answer != Answer::Proved || claim.kind != Claim::Kind::MoreThan || budget.counts_unproven) return out;
+  ProveBudget counting = budget;
+  counting.counts_unproven = true;
+  Proof again = prove_one(rules, claim, counting);
+  out.unproven = again.answer != Answer::Proved;
+  out.unproven_trace = std::move(again.trace);
   return out;
 }
 

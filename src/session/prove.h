@@ -9,7 +9,8 @@
 //
 // Calls may overlap: any number of them can be under way, and each goes on when it will. A call "begins" when it is allowed and starts,
 // and "happened" when it is committed. What begins may have its effect whatever its receipt says; only what is committed is known. An
-// error says that there was none. An ok answer that lacks evidence fails the call, but does not say that.
+// error says that there was no effect. An ok answer without evidence fails the call, too, but the call may have had its effect: a proof of
+// `A twice` says whether that would break it (`Proof::unproven`).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ namespace baton::session {
 //   A                      A begins
 //   A without B            A begins and B has not happened before
 //   A after B              A begins and B has happened before
-//   A twice                A begins again, and has begun before without an error
-//   A more than N times    more than N calls of A have begun without an error
+//   A twice                A begins again, and has begun before without failing
+//   A more than N times    more than N calls of A have begun and not failed
 //   A in PHASE             A begins while the session is in this phase
 //   end without B          the session is in a terminal phase and B has not happened (a tool called `end` comes first)
 struct Claim {
@@ -50,6 +51,7 @@ struct ProveBudget {
   std::size_t states = 300'000;
   // The host lets each call end before the next one is proposed, and an outcome that is unknown stays so. Else they may overlap.
   bool one_at_a_time = false;
+  bool counts_unproven = false;  // a call that failed because its ok answer lacks evidence counts as one that has begun
 };
 
 enum class Answer : std::uint8_t { Proved, Refuted, NotDecided };
@@ -69,6 +71,10 @@ struct Proof {
   std::string why = {};
   std::size_t states = 0;
   std::vector<Traced> trace = {};  // of a refutation
+  // Of a proof of `A twice` or `A more than N times`: it would not be proved if calls counted that failed because their ok answer
+  // lacks evidence. The trace may be empty: not decided.
+  bool unproven = false;
+  std::vector<Traced> unproven_trace = {};
 };
 Proof prove_never(const std::shared_ptr<const Rules>& rules, const Claim& claim, const ProveBudget& budget);
 
