@@ -255,6 +255,26 @@ TEST(Decide, WhatEarlierSessionsOnTheItemUsedIsUsed) {
   EXPECT_EQ(codes_of(one.decide_with("get", "{}").calls[0]), "session_limit_exceeded session_limit_exceeded");
 }
 
+// 1e9990 and 1e-9999 lie twenty thousand digits apart. Added up anew for each call and aggregate, these would take minutes.
+TEST(Decide, LongNumbersOfOpenCallsAreAddedUpOnceForAResponse) {
+  std::string aggregates = "aggregates:\n";
+  for (int i = 0; i < 100; ++i)
+    aggregates += "  - {name: t" + std::to_string(i) + ", metric: sum, tool: add, path: $.n, lte: 9e9999, reason: r}\n";
+  const Session one({contract::tool_file("add")}, aggregates);
+  EngineDoor door(one.rules, open(*one.rules, {}));
+  int made = 0;
+  const auto respond = [&](const std::string& last) {
+    std::string text = R"({"calls":[)";
+    for (int i = 0; i < 50; ++i, ++made)
+      text += R"({"call_id":")" + std::to_string(made) + R"(","tool":"add","arguments":{"n":)" +
+              (i % 2 == 0 ? "1e9990" : "1e-9999") + R"(,"i":)" + std::to_string(made) + "}},";
+    text += R"({"call_id":"last)" + std::to_string(made) + R"(","tool":")" + last + R"(","arguments":{"n":0}}]})";
+    return door.propose(json::Value::copy(json::parse(text)->root())).find("outcome")->string();
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(respond("add"), "proceed");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(respond("nobody"), "reject");
+}
+
 TEST(Decide, ArgumentsAreTheSameHoweverTheyAreWritten) {
   const auto digest = [](std::string_view text) { return digest_of(json::parse(text)->root()); };
   EXPECT_EQ(digest(R"({"a":1,"b":[1.50]})"), digest(R"({ "b" : [15e-1], "a" : 1.0 })"));
