@@ -957,6 +957,13 @@ TEST_P(Governed, a_replay_tells_what_another_pack_would_have_said) {
   EXPECT_EQ(other->changes[0].now, "block:argument_value_invalid");
   EXPECT_EQ(other->by_reason.at("argument_value_invalid"), 1u);
   EXPECT_EQ(other->not_replayable, 0u);
+  // Without the tool that asked: its call waits, is approved and begins as it did, by no contract.
+  const auto without = contract::compile(pack_of("{}", "[{tool: look}]"));
+  options.rules = session::make_rules(without.plan);
+  const auto none = replay(**reader, options);
+  ASSERT_TRUE(none) << none.error().text();
+  EXPECT_EQ(none->changed, 1u);
+  EXPECT_EQ(none->by_reason.at("no_contract"), 1u);
 }
 
 constexpr const char* kReadsFacts =
