@@ -255,6 +255,30 @@ TEST_P(Governed, nobody_decides_in_time_and_nobody_begins_in_time) {
   fixture_.expect_whole();
 }
 
+// The rules would refuse it for a label by then. It was not judged: its time was over, and that counts as a block.
+TEST_P(Governed, an_approved_call_that_nobody_began_is_over_whatever_else_is_against_it) {
+  if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  activate(
+      pack_of("{risk_defaults: {financial: allow}, session_limits: {circuit_breaker: {consecutive_blocks: 1}}, policy: "
+              "{label_gates: [{when_label: secret, deny_tools: [wire], reason: it stays here}]}}",
+              kAsked));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const std::string id = text_at(fixture_.claim(as("alice"), work), "/session/id");
+  OpenSession asked;
+  asked.session_id = id;
+  open(in_session(as("alice"), id), asked);
+  const auto waits = propose(id, R"({"calls":[{"call_id":"w","tool":"wire","arguments":{"n":1}}]})");
+  const std::string approval = text_at(waits, "/calls/0/approval/id");
+  EXPECT_EQ(outcome(decide(approval, true)), "taken");
+  ask([&](Answered done) { fixture_.cases().add_label(in_session(as("alice"), id), id, "secret", std::move(done)); });
+  fixture_.clock_.advance(61 * kNanosecondsPerSecond);
+  fixture_.sweep();
+  EXPECT_EQ(approval_state(approval), "lapsed");
+  EXPECT_EQ(text_at(view(id), "/standing"), "killed");
+  EXPECT_EQ(fixture_.phase_of(work), "BLOCKED");
+  fixture_.expect_whole();
+}
+
 TEST_P(Governed, a_call_nobody_tells_of_again_is_unknown_and_counts_against_the_agent) {
   if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
   activate(pack_of(kCapped,
