@@ -221,6 +221,14 @@ def compare(baton, schemas, documents):
     return right, wrong, differences
 
 
+def is_read(value):
+    """A file with a number of more than 10,000 digits is not read: that is all that check says of it."""
+    if isinstance(value, Decimal):
+        return abs(value.adjusted()) < 10_000
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(map(is_read, inner))
+
+
 def main():
     baton = Baton(sys.argv[1])
     schemas = {kind: baton.schema(kind) for kind in ("tool", "session", "workflow")}
@@ -247,7 +255,7 @@ def main():
     print(f"case files: {right} documents are right, {wrong} are not, {differences} judged differently")
 
     choose = random.Random(7)
-    objects = [one for one in documents if isinstance(one[1], dict) and one[1]]
+    objects = [one for one in documents if isinstance(one[1], dict) and one[1] and is_read(one[1])]
     mutants = []
     for _ in range(4000):
         kind, document = choose.choice(objects)
