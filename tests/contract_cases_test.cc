@@ -44,9 +44,9 @@ TEST(Cases, PublishedScenarios) {
       case Body::None: ADD_FAILURE() << path << " has no body";
     }
   }
-  EXPECT_EQ(cases, 4u);
+  EXPECT_EQ(cases, 5u);
   EXPECT_EQ(events, 3u);
-  EXPECT_EQ(runs, 38u);
+  EXPECT_EQ(runs, 41u);
 }
 
 TEST(Cases, AScenarioWhosePackDoesNotCompileHasNoPlan) {

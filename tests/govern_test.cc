@@ -255,6 +255,30 @@ TEST_P(Governed, nobody_decides_in_time_and_nobody_begins_in_time) {
   fixture_.expect_whole();
 }
 
+// The rules would refuse it for a label by then. It was not judged: its time was over, and that counts as a block.
+TEST_P(Governed, an_approved_call_that_nobody_began_is_over_whatever_else_is_against_it) {
+  if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
+  activate(
+      pack_of("{risk_defaults: {financial: allow}, session_limits: {circuit_breaker: {consecutive_blocks: 1}}, policy: "
+              "{label_gates: [{when_label: secret, deny_tools: [wire], reason: it stays here}]}}",
+              kAsked));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const std::string id = text_at(fixture_.claim(as("alice"), work), "/session/id");
+  OpenSession asked;
+  asked.session_id = id;
+  open(in_session(as("alice"), id), asked);
+  const auto waits = propose(id, R"({"calls":[{"call_id":"w","tool":"wire","arguments":{"n":1}}]})");
+  const std::string approval = text_at(waits, "/calls/0/approval/id");
+  EXPECT_EQ(outcome(decide(approval, true)), "taken");
+  ask([&](Answered done) { fixture_.cases().add_label(in_session(as("alice"), id), id, "secret", std::move(done)); });
+  fixture_.clock_.advance(61 * kNanosecondsPerSecond);
+  fixture_.sweep();
+  EXPECT_EQ(approval_state(approval), "lapsed");
+  EXPECT_EQ(text_at(view(id), "/standing"), "killed");
+  EXPECT_EQ(fixture_.phase_of(work), "BLOCKED");
+  fixture_.expect_whole();
+}
+
 TEST_P(Governed, a_call_nobody_tells_of_again_is_unknown_and_counts_against_the_agent) {
   if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
   activate(pack_of(kCapped,
@@ -706,6 +730,29 @@ TEST_P(Governed, packs_are_refused_for_what_is_wrong_with_them) {
   fixture_.expect_whole();
 }
 
+// The hook proposed it; by the time the proxy begins it a label is against it, and the breaker is full.
+TEST_P(Governed, a_call_of_two_doors_that_is_refused_at_the_last_may_end_the_session) {
+  activate(
+      pack_of("{risk_defaults: {write: allow}, session_limits: {circuit_breaker: {consecutive_blocks: 1}}, policy: "
+              "{label_gates: [{when_label: secret, deny_tools: [put], reason: it stays here}]}}",
+              "[{tool: put, side_effect: write}]"));
+  const std::string work = fixture_.create_in(work::Phase::Implementation);
+  const std::string id = text_at(fixture_.claim(as("alice"), work), "/session/id");
+  OpenSession asked;
+  asked.session_id = id;
+  open(in_session(as("alice"), id), asked);
+  EXPECT_EQ(text_at(propose(id, R"({"other_door":true,"calls":[{"call_id":"h","tool":"put","arguments":{}}]})"),
+                    "/calls/0/verdict"),
+            "allow");
+  ask([&](Answered done) { fixture_.cases().add_label(in_session(as("alice"), id), id, "secret", std::move(done)); });
+  const auto begun = propose(id, R"({"start":true,"calls":[{"call_id":"p","tool":"put","arguments":{}}]})");
+  EXPECT_EQ(text_at(begun, "/calls/0/reason"), "label_denied");
+  EXPECT_EQ(text_at(begun, "/session_killed"), "true");
+  EXPECT_EQ(text_at(view(id), "/standing"), "killed");
+  EXPECT_EQ(fixture_.phase_of(work), "BLOCKED");
+  fixture_.expect_whole();
+}
+
 TEST_P(Governed, a_forged_decision_is_found) {
   activate(pack_of("{}", "[{tool: look}, {tool: wipe, side_effect: destructive}]"));
   const std::string id = open(as("alice"));
@@ -859,6 +906,50 @@ TEST_F(OlderRules, left_rounded_sums_in_rows_and_nothing_else) {
   EXPECT_TRUE(rebuild().difference);
 }
 
+// What older rules rounded they did in their own sessions: the rows of others are exact, and so is every count.
+TEST_P(Governed, an_older_session_lends_its_tolerance_to_no_other) {
+  activate(
+      pack_of("{aggregates: [{name: total, metric: sum, tool: add, path: $.n, lte: 9000000000, reason: much}], "
+              "risk_defaults: {write: allow}}",
+              "[{tool: add, side_effect: write}]"));
+  const std::string id = open(as("alice")), older = "ses_" + std::string(32, '0');
+  propose(id, R"({"start":true,"calls":[{"call_id":"a","tool":"add","arguments":{"n":5000000000.5}}]})");
+  settle(id, R"({"call_id":"a","result":"ok","output":{}})");
+  std::string opened;
+  fixture_.for_entries([&](const store::EntryRow& row) {
+    if (row.type == "session.opened") opened = row.payload;
+  });
+  for (const auto& [from, to] : {std::pair(id, older), std::pair(std::string("\"rules_version\":2,"), std::string())}) {
+    ASSERT_NE(opened.find(from), std::string::npos) << opened;
+    opened.replace(opened.find(from), from.size(), to);
+  }
+  const auto appended = fixture_.ledger_->writer().run([&](Unit& unit) {
+    Happening happening{"session/" + older, "session.opened", {"alice", ledger::ActorKind::Agent}};
+    happening.payload = json::Value::copy(json::parse_owned(opened)->root());
+    happening.exempt = {"/session_id", "/pack", "/agent_id"};
+    return unit.append(happening);
+  });
+  ASSERT_TRUE(appended) << appended.error().text();
+  const auto difference = [&] {
+    const auto scratch = store::make_memory_store(fixture_.clock_);
+    const auto rebuilt = rebuild_and_compare(fixture_.store(), *scratch);
+    EXPECT_TRUE(rebuilt);
+    return rebuilt && rebuilt->difference ? rebuilt->difference->message : std::string();
+  };
+  EXPECT_EQ(difference(), "");
+  const auto transaction = fixture_.store().begin();
+  ASSERT_TRUE(transaction);
+  auto row = (*transaction)->get(store::tables::kSessionStates, {id});
+  ASSERT_TRUE(row && *row);
+  std::string& text = std::get<std::string>((**row)[4]);
+  const std::string sum = "\"sum\":5000000000.5";
+  ASSERT_NE(text.find(sum), std::string::npos) << text;
+  text.replace(text.find(sum), sum.size(), "\"sum\":5000000000.25");
+  ASSERT_TRUE((*transaction)->update(store::tables::kSessionStates, **row));
+  ASSERT_TRUE((*transaction)->commit());
+  EXPECT_NE(difference(), "");
+}
+
 TEST_P(Governed, a_replay_tells_what_another_pack_would_have_said) {
   activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
   const std::string id = open(as("alice"));
@@ -890,6 +981,13 @@ TEST_P(Governed, a_replay_tells_what_another_pack_would_have_said) {
   EXPECT_EQ(other->changes[0].now, "block:argument_value_invalid");
   EXPECT_EQ(other->by_reason.at("argument_value_invalid"), 1u);
   EXPECT_EQ(other->not_replayable, 0u);
+  // Without the tool that asked: its call waits, is approved and begins as it did, by no contract.
+  const auto without = contract::compile(pack_of("{}", "[{tool: look}]"));
+  options.rules = session::make_rules(without.plan);
+  const auto none = replay(**reader, options);
+  ASSERT_TRUE(none) << none.error().text();
+  EXPECT_EQ(none->changed, 1u);
+  EXPECT_EQ(none->by_reason.at("no_contract"), 1u);
 }
 
 constexpr const char* kReadsFacts =

@@ -250,6 +250,16 @@ TEST(decimal, is_exact_at_any_length) {
   EXPECT_EQ(d("1e40") - d("1e40"), Decimal());
   EXPECT_EQ((d("1e40") - d("1e40")).text(), "0");
   EXPECT_EQ(-(-d("1e40")), d("1e40"));
+  // What is carried, and borrowed, goes on above the shorter number.
+  EXPECT_EQ((d("99999999999999999999999999999999999999999999") + d("1")).text(),
+            "100000000000000000000000000000000000000000000");
+  EXPECT_EQ((d("1e44") - d("1e-3")).text(), "99999999999999999999999999999999999999999999.999");
+  EXPECT_EQ((d("1e9990") + d("1e-9999") - d("1e9990")), d("1e-9999"));
+  // The least integer of the machine, which has no opposite there.
+  const Decimal least = d("-85070591730234615865843651857942052") * d("2000") - d("1728");
+  EXPECT_EQ(least.text(), "-170141183460469231731687303715884105728");
+  EXPECT_EQ((-least).text(), "170141183460469231731687303715884105728");
+  EXPECT_EQ((Decimal() - least).text(), "170141183460469231731687303715884105728");
   // A product against one that was worked out by hand: (10^20 + 1)^2.
   const Decimal square = d("100000000000000000001") * d("100000000000000000001");
   EXPECT_EQ(square.text(), "10000000000000000000200000000000000000001");

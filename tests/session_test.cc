@@ -34,7 +34,7 @@ void expect_all_pass(const std::filesystem::path& path, const MakeDoor& make) {
 class ReloadingDoor : public Door {
  public:
   ReloadingDoor(std::shared_ptr<const Rules> rules, State state)
-      : rules_(std::move(rules)), inner_(rules_, std::move(state)) {}
+      : rules_(std::move(rules)), inner_(rules_, std::move(state), nullptr, EngineDoor::Arguments::OfHost) {}
 
   json::Value propose(const json::Value& step) override {
     return ask([&] { return inner_.propose(step); });
@@ -76,7 +76,9 @@ class ReloadingDoor : public Door {
     return answer;
   }
 
-  void reload() { inner_ = EngineDoor(rules_, reread(*rules_, inner_.state())); }
+  void reload() {
+    inner_ = EngineDoor(rules_, reread(*rules_, inner_.state()), nullptr, EngineDoor::Arguments::OfHost);
+  }
 
   std::shared_ptr<const Rules> rules_;
   EngineDoor inner_;
@@ -100,7 +102,7 @@ TEST(Scenarios, AreAllThere) {
   std::size_t published = 0, own = 0;
   for (const auto& path : run_scenarios())
     ++(path.parent_path().parent_path().filename() == "vectors" ? published : own);
-  EXPECT_EQ(published, 38u);
+  EXPECT_EQ(published, 41u);
   EXPECT_GE(own, 59u);
 }
 
@@ -184,6 +186,48 @@ TEST(Decide, NoMorePeopleAreAskedThanMayBe) {
   EXPECT_EQ(room.calls[0].verdict, Verdict::Checkpoint);
 }
 
+// contracts 9.38: a program that embeds the engine hands over what the model wrote.
+TEST(Decide, AnAgentWritesNoFacts) {
+  const Session one(
+      {contract::tool_file("Bash", "argument_value_invariants: [{path: \"$['dev.baton'].opaque\", equals: false}]\n"),
+       contract::tool_file("get")},
+      "");
+  const std::shared_ptr<const Rules> rules = one.rules;
+  const auto value_of = [](std::string_view text) { return json::Value::copy(json::parse(text)->root()); };
+  const auto answer = [&](EngineDoor& door, std::string_view tool, std::string_view arguments) {
+    json::Value step = value_of(R"({"calls":[{"call_id":"c","tool":")" + std::string(tool) + R"(","arguments":)" +
+                                std::string(arguments) + "}]}");
+    const json::Value out = door.propose(step);
+    const json::Value* reason = out.find_at("/calls/0/reason");
+    return reason == nullptr ? std::string("allow") : reason->string();
+  };
+  const std::string_view forged = R"({"command":"rm x","dev.baton":{"command":"ls","opaque":false}})";
+  EngineDoor agents(rules, open(*rules, {}));
+  EXPECT_EQ(answer(agents, "Bash", forged), "fact_in_arguments");
+  EXPECT_EQ(answer(agents, "get", R"({"dev.baton":null})"), "fact_in_arguments");
+  EXPECT_EQ(answer(agents, "Bash", R"({"command":"rm x","opaque":false})"), "facts_missing");
+  EXPECT_EQ(answer(agents, "get", R"({"deep":{"dev.baton":1}})"), "allow");
+  const json::Value other = value_of(R"({"dev.baton":{}})");
+  EXPECT_EQ(agents.start("c", &other).find("refused")->string(), "fact_in_arguments");
+  EngineDoor hosts(rules, open(*rules, {}), nullptr, EngineDoor::Arguments::OfHost);
+  EXPECT_EQ(answer(hosts, "Bash", forged), "allow");
+}
+
+// An operation that is recorded alone: what is not about the call itself counts for it too.
+TEST(Decide, WhatHasNoContractBeginsOnlyWhereAnythingDoes) {
+  Session one({contract::tool_file("get")}, "mcp: {unlisted: record}\n");
+  const auto begun = [&](std::string_view path = {}, bool lease_stale = false) {
+    const StartVerdict verdict = start(*one.rules, one.state, "1", {}, {}, lease_stale, nullptr, nullptr, path);
+    return verdict.failures.empty() ? std::string() : std::string(info(verdict.failures[0].code()).name);
+  };
+  EXPECT_EQ(codes_of(one.propose("server:resources.read", "{}").calls[0]), "");
+  EXPECT_EQ(begun(), "");
+  EXPECT_EQ(begun("/srv/.baton/store"), "protected_path");
+  EXPECT_EQ(begun("", true), "lease_stale");
+  take_pause(one.state, "input_changed");
+  EXPECT_EQ(begun(), "session_paused");
+}
+
 // contracts 9.19: reads go on, the pre-check says so and does not block.
 TEST(Decide, AfterARequestToCancelOnlyReadsGoOn) {
   Session one({contract::tool_file("get"), contract::tool_file("put", "gate: allow\n", "write")}, "");
@@ -209,6 +253,26 @@ TEST(Decide, WhatEarlierSessionsOnTheItemUsedIsUsed) {
   EXPECT_EQ(codes_of(one.decide_with("get", "{}").calls[0]), "session_limit_exceeded");
   take_cost(one.state, json::Decimal(1));
   EXPECT_EQ(codes_of(one.decide_with("get", "{}").calls[0]), "session_limit_exceeded session_limit_exceeded");
+}
+
+// 1e9990 and 1e-9999 lie twenty thousand digits apart. Added up anew for each call and aggregate, these would take minutes.
+TEST(Decide, LongNumbersOfOpenCallsAreAddedUpOnceForAResponse) {
+  std::string aggregates = "aggregates:\n";
+  for (int i = 0; i < 100; ++i)
+    aggregates += "  - {name: t" + std::to_string(i) + ", metric: sum, tool: add, path: $.n, lte: 9e9999, reason: r}\n";
+  const Session one({contract::tool_file("add")}, aggregates);
+  EngineDoor door(one.rules, open(*one.rules, {}));
+  int made = 0;
+  const auto respond = [&](const std::string& last) {
+    std::string text = R"({"calls":[)";
+    for (int i = 0; i < 50; ++i, ++made)
+      text += R"({"call_id":")" + std::to_string(made) + R"(","tool":"add","arguments":{"n":)" +
+              (i % 2 == 0 ? "1e9990" : "1e-9999") + R"(,"i":)" + std::to_string(made) + "}},";
+    text += R"({"call_id":"last)" + std::to_string(made) + R"(","tool":")" + last + R"(","arguments":{"n":0}}]})";
+    return door.propose(json::Value::copy(json::parse(text)->root())).find("outcome")->string();
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(respond("add"), "proceed");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(respond("nobody"), "reject");
 }
 
 TEST(Decide, ArgumentsAreTheSameHoweverTheyAreWritten) {

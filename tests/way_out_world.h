@@ -57,7 +57,7 @@ struct World {
   json::Value propose(json::Value step) {
     for (json::Value& call : step.find("calls")->elements())
       if (call.find("call_id") == nullptr) call.set("call_id", "#" + std::to_string(++made_));
-    EngineDoor door(rules, std::move(state));
+    EngineDoor door(rules, std::move(state), nullptr, EngineDoor::Arguments::OfHost);
     json::Value out = door.propose(step);
     state = door.state();
     return out;
@@ -74,7 +74,7 @@ struct World {
   // Carries a call out that was let through, or asked about; an output that is an object commits it.
   void commit(const json::Value& call, const json::Value& output) {
     const std::string id = call.find("call_id")->string();
-    EngineDoor door(rules, std::move(state));
+    EngineDoor door(rules, std::move(state), nullptr, EngineDoor::Arguments::OfHost);
     if (call.find("verdict")->string() == "checkpoint") door.rule(id, Ruling::Approved);
     json::Value receipt = json::Value::object();
     receipt.set("result", "ok");

@@ -29,6 +29,10 @@ json::Node facts_in(json::Node arguments) {
   return facts.is_object() ? facts : json::Node();
 }
 
+bool has_fact_member(json::Node arguments) { return arguments.is_object() && arguments[kFacts]; }
+
+std::string_view fact_member() { return kFacts; }
+
 bool names_fact(json::Node facts, const json::Path& path) {
   const std::string* name = first_name(path);
   if (!facts || name == nullptr) return false;

@@ -20,6 +20,9 @@ namespace baton::contract {
 
 // The facts of these arguments; no node: they have none.
 json::Node facts_in(json::Node arguments);
+// Is the member of facts there, whatever it holds? An agent that wrote it is refused.
+bool has_fact_member(json::Node arguments);
+std::string_view fact_member();  // its name
 
 // Does this path read a fact of arguments with these facts?
 bool names_fact(json::Node facts, const json::Path& path);

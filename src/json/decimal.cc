@@ -168,13 +168,15 @@ NumberParts add(const NumberParts& left, const NumberParts& right) {
   const std::int64_t top = std::max(left.exponent, right.exponent) + 1;  // room for what is carried
   const std::int64_t bottom = std::min(end(left), end(right));
   const bool left_is_larger = compare_sizes(left, right) >= 0;
-  const NumberParts& larger = left_is_larger ? left : right;
+  const NumberParts &larger = left_is_larger ? left : right, &other = left_is_larger ? right : left;
   NumberParts out{larger.negative, laid_out(larger, top, bottom), top};
-  const std::string other = laid_out(left_is_larger ? right : left, top, bottom);
   const bool adds = left.negative == right.negative;
   int carried = 0;
-  for (std::size_t i = out.digits.size(); i-- > 0;) {
-    const int own = out.digits[i] - '0', its = other[i] - '0';
+  // Only where the other has digits, and as far up as something is carried: far apart, two short numbers lie on thousands of zeros.
+  const auto first = static_cast<std::size_t>(top - other.exponent);
+  for (std::size_t i = first + other.digits.size(); i-- > 0;) {
+    if (i < first && carried == 0) break;
+    const int own = out.digits[i] - '0', its = i < first ? 0 : other.digits[i - first] - '0';
     int digit = adds ? own + its + carried : own - its - carried;
     carried = digit < 0 || digit > 9 ? 1 : 0;
     if (digit < 0) digit += 10;
@@ -273,14 +275,11 @@ Decimal Decimal::from_number(std::string_view text) {
 
 Decimal Decimal::operator-() const {
   Decimal out = *this;
-  if (!large_) {
-    out.coefficient_ = -out.coefficient_;
-    return out;
-  }
-  NumberParts parts = *large_;
+  // The least number of an integer has no opposite there.
+  if (!large_ && !__builtin_sub_overflow(Wide{0}, coefficient_, &out.coefficient_)) return out;
+  NumberParts parts = this->parts();
   parts.negative = !parts.negative;
-  out.large_ = std::make_shared<const NumberParts>(std::move(parts));
-  return out;
+  return of(std::move(parts));
 }
 
 Decimal operator+(const Decimal& left, const Decimal& right) {

@@ -80,11 +80,17 @@ bool is_nearly(const json::Decimal& left, const json::Decimal& right) {
   return distance * json::Decimal(1'000'000'000) <= size;
 }
 
+// A count, a position, a time: what a double holds exactly was never left rounded.
+bool is_exact_in_binary(std::string_view number) {
+  return json::is_integer(number) && json::number_parts(number).exponent <= 15;
+}
+
 bool is_same_but_rounded(json::Node left, json::Node right) {
   if (left.kind() != right.kind()) return false;
   switch (left.kind()) {
     case json::Kind::Number:
-      return json::same_number(left.number_text(), right.number_text()) ||
+      if (json::same_number(left.number_text(), right.number_text())) return true;
+      return !(is_exact_in_binary(left.number_text()) && is_exact_in_binary(right.number_text())) &&
              is_nearly(json::Decimal::from_number(left.number_text()), json::Decimal::from_number(right.number_text()));
     case json::Kind::Array: {
       if (left.size() != right.size()) return false;
@@ -111,7 +117,9 @@ bool is_same_but_rounded(const store::Value& left, const store::Value& right) {
   const auto *a = std::get_if<std::string>(&left), *b = std::get_if<std::string>(&right);
   if (a == nullptr || b == nullptr) return false;
   const auto first = json::parse(*a), second = json::parse(*b);
-  return first && second && first->root().is_object() && is_same_but_rounded(first->root(), second->root());
+  // A session that was opened with later rules has exact numbers, whatever others of the ledger have.
+  return first && second && first->root().is_object() && !second->root()["rules_version"] &&
+         is_same_but_rounded(first->root(), second->root());
 }
 
 // Was a session opened with rules before version 2?

@@ -100,9 +100,11 @@ void redecide_start(json::Node payload, const session::Rules& rules, const sessi
   std::string now = verdict.is_open ? verdict_of(verdict.failures.empty() ? "allow" : "block", verdict.failures)
                                     : "nothing: no call is pending";
   std::string recorded = recorded_verdict(payload);
-  // That an approval was over is for the node to know, and for its entries: the rules have no clock.
-  if (verdict.is_open && verdict.failures.empty() && recorded == "block:checkpoint_timeout") now = recorded;
+  // That an approval was over is for the node to know, and for its entries: the rules have no clock. A call that nobody began in that
+  // time is over whatever else the rules have against it.
   const session::OpenCall* open = state.find(id);
+  const bool lapsed = payload["lapsed"].is_true() && open != nullptr && open->approved;
+  if (verdict.is_open && (verdict.failures.empty() || lapsed) && recorded == "block:checkpoint_timeout") now = recorded;
   out.calls.push_back({id, open != nullptr && open->tool != session::kNone ? rules.tool(open->tool).name : "",
                        std::move(recorded), std::move(now)});
 }

@@ -308,14 +308,14 @@ std::optional<RulingVerdict> rule_on(const Rules& rules, const State& state, std
     step.estimate = group[i]->estimate;
     step.number = group[i]->number;
     if (auto refused = standing_refusal(state, lease_stale)) call.failures.push_back(std::move(*refused));
-    else if (state.cancel_requested && contract::is_mutating(rules.tool(call.tool).side_effect))
+    else if (state.cancel_requested && (call.tool == kNone || contract::is_mutating(rules.tool(call.tool).side_effect)))
       call.failures.push_back(refusal(Code::cancel_requested));
-    else Judge(rules, state, call.tool, step, nullptr).all(nullptr, call);
+    else if (call.tool != kNone) Judge(rules, state, call.tool, step, nullptr).all(nullptr, call);
     ++step.position;
     if (!call.failures.empty()) {
       call.verdict = Verdict::Block;
       blocked = true;
-    } else {
+    } else if (call.tool != kNone) {
       step.ahead.push_back({call.tool, &call.facts, &call.digest});
     }
   }
@@ -362,7 +362,6 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     out.is_open = false;
     return out;
   }
-  if (call->tool == kNone) return out;  // let through without a contract
   CallVerdict verdict;
   verdict.facts = call->facts;
   if (auto refused = standing_refusal(state, lease_stale)) verdict.failures.push_back(std::move(*refused));
@@ -371,6 +370,10 @@ StartVerdict start(const Rules& rules, const State& state, std::string_view call
     verdict.failures.push_back(pause_refusal(state));
   else if (!protected_path.empty())
     verdict.failures.push_back(refusal(Code::protected_path, {{"path", protected_path}}));
+  if (call->tool == kNone) {  // let through without a contract, which is all there is to judge it by
+    out.failures = std::move(verdict.failures);
+    return out;
+  }
   const std::optional<std::string> problem =
       arguments.root() && !arguments.is_record() ? problem_of(arguments.root()) : std::nullopt;
   if (problem && verdict.failures.empty())

@@ -2,6 +2,7 @@
 #include "session/door.h"
 
 #include "base/limits.h"
+#include "contract/facts.h"
 #include "json/parse.h"
 #include "session/shown.h"
 
@@ -125,6 +126,14 @@ ReadReceipt read_receipt(json::Node node) {
 
 // --- the engine -----------------------------------------------------------------------------------------------------------------------
 
+// Why arguments that an agent wrote are not judged as far as facts go; nothing: they are.
+std::optional<Code> EngineDoor::problem_of_facts(json::Node arguments, std::optional<ToolId> tool) const {
+  if (arguments_ == Arguments::OfHost || !arguments.is_object()) return std::nullopt;
+  if (contract::has_fact_member(arguments)) return Code::fact_in_arguments;
+  if (tool && rules_->tools[*tool].reads_facts) return Code::facts_missing;
+  return std::nullopt;
+}
+
 Value EngineDoor::propose(const Value& step) {
   const json::Document document = document_of(step);
   ReadProposal read = read_proposal(document.root());
@@ -133,6 +142,11 @@ Value EngineDoor::propose(const Value& step) {
   std::vector<std::string> digests(read.proposal.calls.size());
   for (std::size_t i = 0; i < digests.size(); ++i) {
     Proposed& call = read.proposal.calls[i];
+    if (const auto problem = problem_of_facts(call.arguments.root(), rules_->plan->find_tool(call.tool))) {
+      call.arguments = {};
+      call.malformed_as = *problem;
+      call.malformed = contract::fact_member();
+    }
     if (call.arguments.root().is_object()) digests[i] = digest_of(call.arguments.root()).value_or("");
     call.digest = digests[i];
   }
@@ -166,6 +180,9 @@ Value EngineDoor::start(const std::string& call_id, const Value* arguments) {
   if (arguments != nullptr) {
     document.emplace(document_of(*arguments));
     values = Values::of_call(document->root());
+    const OpenCall* call = state_.find(call_id);
+    if (call != nullptr && call->tool != kNone)
+      if (const auto problem = problem_of_facts(document->root(), call->tool)) return refused(info(*problem).name);
     digest = digest_of(document->root()).value_or("");
   }
   StartVerdict verdict = session::start(*rules_, state_, call_id, values, digest, false, nullptr, commons_);

@@ -35,9 +35,15 @@ class Door {
 // The pure engine behind a door: state in memory, nothing recorded.
 class EngineDoor : public Door {
  public:
+  // Who wrote the arguments. An agent must not write facts (contract/facts.h): the door refuses its call when the arguments have the member
+  // of facts (fact_in_arguments), or when the contract reads facts (facts_missing). OfHost: the host refuses that member itself and adds the
+  // facts that it derives. A scenario writes them out.
+  enum class Arguments : std::uint8_t { OfAgent, OfHost };
+
   // `commons`: of its workflow; it outlives the door.
-  EngineDoor(std::shared_ptr<const Rules> rules, State state, const Commons* commons = nullptr)
-      : rules_(std::move(rules)), state_(std::move(state)), commons_(commons) {}
+  EngineDoor(std::shared_ptr<const Rules> rules, State state, const Commons* commons = nullptr,
+             Arguments arguments = Arguments::OfAgent)
+      : rules_(std::move(rules)), state_(std::move(state)), commons_(commons), arguments_(arguments) {}
 
   json::Value propose(const json::Value& step) override;
   json::Value preflight(const json::Value& asked) override;
@@ -57,7 +63,10 @@ class EngineDoor : public Door {
   State state_;
 
  private:
+  std::optional<Code> problem_of_facts(json::Node arguments, std::optional<ToolId> tool) const;
+
   const Commons* commons_;
+  Arguments arguments_;
 };
 
 // --- questions, read ------------------------------------------------------------------------------------------------------------------

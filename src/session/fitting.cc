@@ -127,6 +127,7 @@ void Fit::be_counted(std::shared_ptr<const Tally> tally, const std::string& aggr
 bool Fit::admits_present(json::Node value) const {
   if ((kinds_ & bit(value.kind())) == 0) return false;
   if (value.is_number()) {
+    if (!json::is_within_digits(value.number_text())) return false;  // a slot may have it, and no arguments
     const Decimal number = Decimal::from_number(value.number_text());
     if ((least_ && number < *least_) || (most_ && number > *most_)) return false;
   }

@@ -271,7 +271,7 @@ Effects take_ruling(const Rules& rules, State& state, const std::string& call_id
     ahead = true;
     call->state = CallState::Pending;
     call->group = 0;
-    if (rules.tool(call->tool).commit == contract::Commit::None) {
+    if (call->tool != kNone && rules.tool(call->tool).commit == contract::Commit::None) {
       call->committed = true;
       none.push_back(call->number);
     }

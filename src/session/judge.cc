@@ -475,6 +475,18 @@ void Judge::refs(CallVerdict& out) {
 
 // --- 15 and 16: totals and envelopes ------------------------------------------------------------------------------------------------------
 
+const Tally& Tallies::of(const Rules& rules, const State& state, std::uint32_t aggregate, const Beside& beside) {
+  auto at = kept_.find(aggregate);
+  if (at == kept_.end())
+    at = kept_.emplace(aggregate, Kept{Tally(rules, state, aggregate, beside), beside.ahead.size()}).first;
+  Kept& kept = at->second;
+  for (; kept.ahead < beside.ahead.size(); ++kept.ahead) {
+    const Ahead& other = beside.ahead[kept.ahead];
+    kept.tally.add(share_of(rules, other.tool, *other.facts, aggregate));
+  }
+  return kept.tally;
+}
+
 void Judge::aggregates(CallVerdict& out) {
   for (std::size_t i = 0; i < tool_.aggregates.size(); ++i) {
     const std::uint32_t index = tool_.aggregates[i];
@@ -490,7 +502,7 @@ void Judge::aggregates(CallVerdict& out) {
              aggregate.name);
       continue;
     }
-    Tally tally(rules_, state_, index, {step_.left_out, step_.ahead});
+    Tally tally = step_.tallies.of(rules_, state_, index, {step_.left_out, step_.ahead});
     tally.add(own);
     const Decimal value = tally.value();
     const contract::Bounds bounds = bounds_of(aggregate, state_);

@@ -3,6 +3,7 @@
 // do if they go ahead; never on what it would do itself, which is why calls that are judged again are left out of every count.
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,21 @@
 #include "session/totals.h"
 
 namespace baton::session {
+
+// What an aggregate comes to without the call that is judged, for all calls of a step: each takes into account all that is open, and
+// numbers may be long. Of one state, and of one `left_out`.
+class Tallies {
+ public:
+  // `beside.ahead` only grows from one question to the next.
+  const Tally& of(const Rules& rules, const State& state, std::uint32_t aggregate, const Beside& beside);
+
+ private:
+  struct Kept {
+    Tally tally;
+    std::size_t ahead;  // how many of them are in it
+  };
+  std::map<std::uint32_t, Kept> kept_;
+};
 
 struct Step {
   const Proposal* proposal = nullptr;  // null: a call is judged again
@@ -21,6 +37,7 @@ struct Step {
   std::optional<json::Decimal> estimate = {};
   const Commons* commons = nullptr;
   std::uint32_t number = kNone;  // of a call that was proposed before; kNone: it is proposed now
+  mutable Tallies tallies = {};
 };
 
 class Judge {

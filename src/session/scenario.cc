@@ -21,7 +21,7 @@ std::unique_ptr<Door> engine_door(const ScenarioSession& opened) {
   opening.denied = denied_by_policy(*opened.plan, opened.principal);
   opening.environment = environment_facts(*opened.plan, opened.environment, nullptr);
   State state = open(*rules, opening);
-  return std::make_unique<EngineDoor>(std::move(rules), std::move(state));
+  return std::make_unique<EngineDoor>(std::move(rules), std::move(state), nullptr, EngineDoor::Arguments::OfHost);
 }
 
 contract::ScenarioReport judge_run(const contract::SourceFile& file, std::string_view stem, const MakeDoor& make) {

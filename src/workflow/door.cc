@@ -156,7 +156,10 @@ class Engine final : public Door, public Family, public Holds {
   class Shared final : public EngineDoor {
    public:
     Shared(Engine& engine, const std::string& name, std::shared_ptr<const session::Rules> rules, State state)
-        : EngineDoor(std::move(rules), std::move(state), &seen_), engine_(engine), name_(name), seen_(engine, name) {}
+        : EngineDoor(std::move(rules), std::move(state), &seen_, Arguments::OfHost),
+          engine_(engine),
+          name_(name),
+          seen_(engine, name) {}
 
     Value propose(const Value& step) override {
       return around([&] { return EngineDoor::propose(step); });

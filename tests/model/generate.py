@@ -35,6 +35,7 @@ MEETINGS = [
     ["breaker", "retries", "allowed_errors"], ["policy_rules", "tool_policy"], ["aggregate_when", "binds"],
     ["once", "forbids"], ["once", "checkpoint", "breaker"], ["once", "loop"], ["once", "strip_partial", "checkpoint"],
     ["forbids_per"], ["forbids_per", "checkpoint"], ["once", "shadow", "breaker"], ["once", "commit_none"],
+    ["recorded", "checkpoint"], ["recorded", "checkpoint", "breaker"], ["recorded", "phases", "sum", "loop"],
     ["decrease", "forbids"], ["increase", "checkpoint"], ["phases", "forbids"], ["commit_none", "with_output"],
 ]
 MACHINES = [
@@ -222,6 +223,10 @@ class PackMaker:
         others = {self.tool() for _ in range(self.rng.randint(0, 2))}
         contract["forbids_after"] = sorted({contract["tool"]} | others)
         return True
+
+    def add_recorded(self):
+        """Operations without a contract go ahead."""
+        self.session["mcp"] = {"unlisted": "record"}
 
     def add_forbids_per(self):
         """For one entity; both tools then fix the type of what names it."""
@@ -715,6 +720,8 @@ class RunMaker:
         shadow = self.scenario.get("mode") == "shadow"
         if self.rng.random() < 0.01 and not shadow:
             tool = "nowhere"
+        if not shadow and "mcp" in self.scenario["session"] and self.rng.random() < 0.15:
+            tool = self.rng.choice(["server:resources.read", "server:sampling"])
         self.names += 1
         member = {"call": tool, "args": self.args(tool), "as": f"c{self.names}", **self.result_of(tool)}
         if self.rng.random() < 0.01 and not shadow and not self.bounded:

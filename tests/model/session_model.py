@@ -122,6 +122,10 @@ DETAILED = {"session_limit_exceeded", "aggregate_violated", "aggregate_value_inv
             "label_denied", "forbidden_in_state", "workflow_limit_exceeded", "entity_missing"}
 
 
+SERVER_OPERATIONS = {f"server:{name}" for name in (
+    "resources.read", "resources.subscribe", "prompts.get", "completion", "sampling", "elicitation", "roots")}
+
+
 class InFlight(str):
     """The code of a refusal that ends when the call does that causes it."""
 
@@ -469,7 +473,12 @@ class Model:
         return [("arguments_malformed", "")] if call.malformed else []
 
     def check_3_contract(self, tool):
-        return [] if tool in self.contracts else [("no_contract", "")]
+        return [] if tool in self.contracts or self.is_recorded_alone(tool) else [("no_contract", "")]
+
+    def is_recorded_alone(self, tool):
+        """An MCP operation without a contract, under a pack that lets them go ahead (9.41)."""
+        return (tool not in self.contracts and tool in SERVER_OPERATIONS
+                and (self.session.get("mcp") or {}).get("unlisted") == "record")
 
     def check_4_labels(self, tool):
         for gate in (self.session.get("policy") or {}).get("label_gates") or []:
@@ -748,7 +757,7 @@ class Model:
             return []
         others = [other for other in self.calls
                   if other is not call and other.state in OPEN_STATES | {"committed"}
-                  and covers(aggregate["tool"], other.tool)
+                  and covers(aggregate["tool"], other.tool) and not self.is_recorded_alone(other.tool)
                   and self.contribution(aggregate, other) not in ("invalid", "none")]
         values = [self.contribution(aggregate, other)[0] for other in others + [call]]
         value = measure(aggregate["metric"], values)
@@ -845,6 +854,8 @@ class Model:
 
     def check_18_checkpoints(self, call):
         """The merged approval request, or None when nothing fires."""
+        if self.is_recorded_alone(call.tool):
+            return None
         contract = self.contracts[call.tool]
         own = [contract["checkpoint"]] if contract.get("checkpoint") else []
         common = [entry for entry in self.session.get("checkpoints") or [] if covers(entry["tool"], call.tool)]
@@ -876,7 +887,7 @@ class Model:
             state = []
         failures = (state or self.check_1_cancel(call.tool) or self.check_2_arguments(call)
                     or self.check_3_contract(call.tool))
-        if failures:
+        if failures or self.is_recorded_alone(call.tool):
             return failures
         failures = self.check_4_labels(call.tool) + self.check_5_policy(call.tool)
         if failures:

@@ -195,17 +195,23 @@ Result<bool> settle_approval(Act& act, const std::string& approval_id) {
   auto held = act.governed(approval.session_id);
   if (!held) return tl::make_unexpected(held.error());
   if (!*held) return true;
-  const session::OpenCall* call = (*held)->session.state.find(approval.call_id);
+  session::State& state = (*held)->session.state;
+  const session::OpenCall* call = state.find(approval.call_id);
   if (call == nullptr || call->state != session::CallState::Pending) return true;
+  const session::Effects effects =
+      session::take_start(*(*held)->session.rules, state, {approval.call_id, true, std::nullopt, {}});
   Value payload = session_payload(act, approval.session_id);
   payload.set("call_id", approval.call_id);
   payload.set("verdict", "block");
   payload.set("failures", failures_value({{report(Code::checkpoint_timeout, {}), {}}}));
   payload.set("lapsed", true);
+  if (effects.killed) payload.set("killed", true);
   if (auto done = act.append_as(node_actor(), session_stream(approval.session_id), kCallStarted, std::move(payload),
                                 Act::Is::Beside, {"/session_id", "/call_id"});
       !done)
     return tl::make_unexpected(done.error());
+  if (effects.killed)
+    if (auto done = ended_by_breaker(act, **held); !done) return tl::make_unexpected(done.error());
   return true;
 }
 

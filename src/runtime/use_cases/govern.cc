@@ -820,11 +820,17 @@ class Govern {
       payload.set("call_id", call->id);
       payload.set("verdict", started.failures.empty() ? "allow" : "block");
       payload.set("failures", failures_value(started.failures));
+      if (held_.lease_stale) payload.set("lease_stale", true);
       const std::string call_id = call->id;
-      session::take_start(*held_.session.rules, state, session::begun_of(call_id, started));
+      const session::Effects effects =
+          session::take_start(*held_.session.rules, state, session::begun_of(call_id, started));
+      if (effects.killed) payload.set("killed", true);
       if (auto done = append_session(act_, id_, kCallStarted, std::move(payload), Act::Is::Beside); !done) return done;
       body.find("calls")->elements()[i].set("started", started.failures.empty());
       if (why != nullptr) *why = started.failures;
+      if (!effects.killed) continue;
+      body.set("session_killed", true);
+      if (auto done = ended_by_breaker(act_, held_); !done) return done;
     }
     return {};
   }
@@ -832,6 +838,7 @@ class Govern {
   // Whoever works keeps its lease; not at every call, but before half of it is over.
   Result<void> extend_lease() {
     if (!held_.item || held_.lease_stale || !held_.item->lease || held_.item->lease->parked_until) return {};
+    if (held_.session.state.standing != session::Standing::Open) return {};
     const work::Lease& lease = *held_.item->lease;
     if ((lease.expires_at.nanoseconds - act_.now.nanoseconds) * 2 > lease.ttl) return {};
     const work::Ruling renewed = work::renew(*held_.item, *held_.leased, 0, act_.policy(), act_.now);
@@ -933,10 +940,13 @@ const session::OpenCall* open_call(Act& act, const session::State& state, json::
 // What a call would touch with other arguments than those it was judged by, and must not; empty: nothing.
 std::string protected_from(const Act& act, const session::Rules& rules, const session::OpenCall& call,
                            json::Node arguments) {
-  if (!arguments || call.tool == kNone) return {};
-  const contract::Tool& tool = rules.tool(call.tool);
-  const auto touch = protection::touched(*act.engine.protects(), tool.name, arguments);
-  return touch && (touch->always || contract::is_mutating(tool.side_effect)) ? touch->path : std::string();
+  if (!arguments) return {};
+  // What has no contract may be anything, as when it was proposed.
+  const contract::Tool* tool = call.tool == kNone ? nullptr : &rules.tool(call.tool);
+  const auto touch =
+      protection::touched(*act.engine.protects(), tool == nullptr ? call.tool_name : tool->name, arguments);
+  const bool counts = touch && (touch->always || tool == nullptr || contract::is_mutating(tool->side_effect));
+  return counts ? touch->path : std::string();
 }
 
 Result<void> start_one(Act& act, const std::string& session_id, const Question& question, bool waits) {
