@@ -189,7 +189,7 @@ TEST(Decide, NoMorePeopleAreAskedThanMayBe) {
 // contracts 9.38: a program that embeds the engine hands over what the model wrote.
 TEST(Decide, AnAgentWritesNoFacts) {
   const Session one(
-      {contract::tool_file("Bash", "argument_value_invariants: [{path: \"$['dev.baton'].opaque\", equals: false}]\n"),
+      {contract::tool_file("Bash", "argument_value_invariants: [{path: \"$['dev.baton'].opaque\", one_of: [false]}]\n"),
        contract::tool_file("get")},
       "");
   const std::shared_ptr<const Rules> rules = one.rules;
@@ -255,10 +255,10 @@ TEST(Decide, WhatEarlierSessionsOnTheItemUsedIsUsed) {
   EXPECT_EQ(codes_of(one.decide_with("get", "{}").calls[0]), "session_limit_exceeded session_limit_exceeded");
 }
 
-// 1e9990 and 1e-9999 lie twenty thousand digits apart. Added up anew for each call and aggregate, these would take minutes.
+// 1e9990 and 1e-9999 lie twenty thousand digits apart. Added up anew for each call and aggregate, these would take half a minute.
 TEST(Decide, LongNumbersOfOpenCallsAreAddedUpOnceForAResponse) {
   std::string aggregates = "aggregates:\n";
-  for (int i = 0; i < 100; ++i)
+  for (int i = 0; i < 10; ++i)
     aggregates += "  - {name: t" + std::to_string(i) + ", metric: sum, tool: add, path: $.n, lte: 9e9999, reason: r}\n";
   const Session one({contract::tool_file("add")}, aggregates);
   EngineDoor door(one.rules, open(*one.rules, {}));
