@@ -117,6 +117,19 @@ TEST(Protection, ByNameAlone) {
   EXPECT_TRUE(touched({}, "Read", arguments.root()));
 }
 
+// A path whose links are not followed to the end may lead anywhere.
+TEST(Protection, IsBoundedByLinks) {
+  struct Endless final : Links {
+    std::string resolved(const std::string&) const override { return {}; }
+  };
+  Paths paths;
+  paths.links = std::make_shared<Endless>();
+  const json::Document arguments = std::move(*json::parse_owned(R"({"file_path":"/x/y"})"));
+  const auto touch = touched(paths, "Read", arguments.root());
+  ASSERT_TRUE(touch);
+  EXPECT_TRUE(touch->always);
+}
+
 // So many texts that each would have to be looked at are refused rather than looked through.
 TEST(Protection, IsBounded) {
   std::string text = R"({"paths":[)";

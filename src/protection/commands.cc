@@ -88,35 +88,6 @@ std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
 
 // --- the text that mentions are looked for in ---------------------------------------------------------------------------------------
 
-// `$'\x2e\056\u002e'`
-std::string ansi_decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '\\' || at + 1 == text.size()) {
-      out.push_back(text[at]);
-      continue;
-    }
-    const char kind = text[++at];
-    const bool is_octal = kind >= '0' && kind <= '7';
-    const std::size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : is_octal ? 3 : 0;
-    char32_t value = 0;
-    std::size_t end = is_octal ? at : at + 1, count = 0;
-    for (; count < digits && end < text.size(); ++end, ++count) {
-      const int digit = hex_value(text[end]);
-      if (digit < 0 || (is_octal && digit > 7)) break;
-      value = value * (is_octal ? 8 : 16) + static_cast<char32_t>(digit);
-    }
-    if (count == 0) {
-      out.push_back(kind);
-      continue;
-    }
-    if (value < 0x80) out.push_back(static_cast<char>(value));
-    else if (value < 0x110000 && (value < 0xd800 || value > 0xdfff)) append_utf8(out, value);
-    at = end - 1;
-  }
-  return out;
-}
-
 // Without quotes and backslashes, `$'...'` decoded.
 std::string unquoted(std::string_view line) {
   std::string out;
@@ -125,7 +96,7 @@ std::string unquoted(std::string_view line) {
       std::size_t end = at + 2;
       while (end < line.size() && line[end] != '\'') end += line[end] == '\\' ? 2 : 1;
       end = std::min(end, line.size());
-      out += ansi_decoded(line.substr(at + 2, end - at - 2));
+      out += unescaped(line.substr(at + 2, end - at - 2));
       at = end;
     } else if (line[at] != '\'' && line[at] != '"' && line[at] != '\\') {
       out.push_back(line[at]);
@@ -240,7 +211,7 @@ class Line {
     const auto text = text_of(word);
     if (touch_ || !text) return;
     if (text->size() > limits::kShellPathBytesMax) {
-      if (is_touched(guarded_.mentioned(*text, true))) touch_ = Touch{std::string(kMentioned), true};
+      if (is_touched(guarded_.mentioned(*text, Guarded::Mention::Begins))) touch_ = Touch{std::string(kMentioned), true};
       return;
     }
     const Found found = guarded_.find_any(*text, &folders_);
@@ -482,14 +453,14 @@ class Line {
       for (const shell::Assignment& one : command.assignments)
         if (one.value.is_literal()) values[one.name] = one.value.text;
     std::string text(line_);
-    Guard guard = guarded_.mentioned(text, false);
+    Guard guard = guarded_.mentioned(text, Guarded::Mention::Whole);
     text = unquoted(text);
-    guard = std::max(guard, guarded_.mentioned(text, false));
+    guard = std::max(guard, guarded_.mentioned(text, Guarded::Mention::Whole));
     for (int round = 0; round < 3; ++round) {
       std::string next = substituted(text, values);
       if (next == text) break;
       text = std::move(next);
-      guard = std::max(guard, guarded_.mentioned(text, false));
+      guard = std::max(guard, guarded_.mentioned(text, Guarded::Mention::Whole));
     }
     if (!is_touched(guard)) guard = std::max(guard, of_words(text));
     if (is_touched(guard)) touch_ = Touch{std::string(kMentioned), true};
