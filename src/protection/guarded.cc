@@ -16,11 +16,29 @@ namespace {
 
 // Wherever they lie: the last parts of a path, or its parts in the middle when a folder is meant (it ends with a slash).
 constexpr std::array<std::string_view, 3> kSecretNames = {".baton/", ".config/baton/", "operator.token"};
-// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, and folders of a run.
-constexpr std::array<std::string_view, 11> kFixedNames = {
-    ".codex/hooks.json",   ".github/hooks/",    ".copilot/hooks/",   ".copilot/config.json",
-    ".opencode/plugins/",  ".opencode/plugin/", "opencode/plugins/", ".cursor/hooks.json",
-    ".gemini/extensions/", ".claude/plugins/",  "tools.lock.json"};  // what was approved of MCP servers: it lies in packs, which may lie in a project
+// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, or take the place of the client's own
+// tools; and what was approved of MCP servers, which lies in packs.
+constexpr auto kFixedNames = std::to_array<std::string_view>({
+    ".claude/plugins/",
+    ".codex/hooks.json",
+    ".config/opencode/tool/",
+    ".config/opencode/tools/",
+    ".copilot/config.json",
+    ".copilot/hooks/",
+    ".copilot/installed-plugins/",
+    ".copilot/settings.json",
+    ".cursor/hooks.json",
+    ".gemini/extensions/",
+    ".github/copilot/settings.json",
+    ".github/copilot/settings.local.json",
+    ".github/hooks/",
+    ".opencode/plugin/",
+    ".opencode/plugins/",
+    ".opencode/tool/",
+    ".opencode/tools/",
+    "opencode/plugins/",
+    "tools.lock.json",
+});
 constexpr std::string_view kRunFolder = "baton-run-";
 // A wildcard for a name that could lie anywhere has to spell out as many of its characters; a dot at the beginning is enough.
 constexpr int kSpelledMin = 3;
