@@ -154,6 +154,31 @@ std::string unquoted(std::string_view line) {
   return out;
 }
 
+// Every expansion as nothing: a variable that nobody set is empty. `$'...'` is left for unquoted().
+std::string without_expansions(std::string_view line) {
+  std::string out;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char next = at + 1 < line.size() ? line[at + 1] : '\0';
+    if (line[at] == '`') {
+      at = std::min(line.find('`', at + 1), line.size());
+    } else if (line[at] != '$' || next == '\'' || next == '"' || next == '\0') {
+      out.push_back(line[at]);
+    } else if (next == '{' || next == '(') {
+      std::size_t depth = 0;
+      for (++at; at < line.size(); ++at) {
+        if (line[at] == '{' || line[at] == '(') ++depth;
+        if ((line[at] == '}' || line[at] == ')') && --depth == 0) break;
+      }
+    } else {
+      ++at;
+      while ((is_alphanumeric(next) || next == '_') && at + 1 < line.size() &&
+             (is_alphanumeric(line[at + 1]) || line[at + 1] == '_'))
+        ++at;
+    }
+  }
+  return out;
+}
+
 // `$name` and `${name}` by the values that the line itself gives; `${name:-text}` without one is the text.
 std::string substituted(const std::string& text, const std::map<std::string, std::string>& values) {
   std::string out;
@@ -249,6 +274,27 @@ class Line {
         if (!text.empty() && !text.starts_with('-')) enters(text);
       }
     }
+    // `cd ~/x`, `cd "$HOME/x"`
+    const std::string text = unquoted(line_);
+    const std::vector<std::string_view> words = words_in(text);
+    const Values known = values().front();
+    for (std::size_t at = 0; at + 1 < words.size(); ++at) {
+      if (!is_one_of(words[at], "cd pushd")) continue;
+      const std::string_view word = words[at + 1];
+      std::string to = substituted(std::string(word), known);
+      if (word == "~" || word.starts_with("~/")) to = guarded_.home() + std::string(word.substr(1));
+      if (to != word && to.find('$') == to.npos) enters(to);
+    }
+  }
+  static std::vector<std::string_view> words_in(std::string_view text) {
+    std::vector<std::string_view> out;
+    std::size_t from = 0;
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      if (at < text.size() && std::string_view(" \t\n;&|()<>`").find(text[at]) == std::string_view::npos) continue;
+      if (at > from) out.push_back(text.substr(from, at - from));
+      from = at + 1;
+    }
+    return out;
   }
   void enters(std::string_view text) {
     const std::vector<std::string> before = folders_;
@@ -380,6 +426,7 @@ class Line {
     if (is_one_of(program, kCopies)) copies(command, program);
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
+    else if (is_one_of(program, kTakesAway) && program != "find") removes(command);
     else if (program == "git") git(command);
     else if (is_one_of(program, kFetches) || is_fetching_gh(command)) fetches(command, program);
     else if (is_one_of(program, "docker podman nerdctl kubectl") && command.words.size() > 1 &&
@@ -469,9 +516,20 @@ class Line {
   // A second name for a file, or for the folder it lies in.
   void links(const Command& command) {
     Operands operands = operands_of(command, "-t --target-directory");
-    if (operands.words.size() > 1 && operands.target == nullptr) operands.words.pop_back();
+    if (operands.words.size() > 1 && operands.target == nullptr) {
+      // A folder of settings that is a link to another.
+      if (const Found found = find(*operands.words.back()); found.holds_by_name) return touch(found);
+      operands.words.pop_back();
+    }
     for (const Word* one : operands.words)
       if (const Found found = find(*one); found.guard != Guard::None || found.holds) return touch(found);
+  }
+
+  // Of a pattern only the folder is known to be written in.
+  void removes(const Command& command) {
+    for (const Word& word : command.words.empty() ? std::span<const Word>() : std::span(command.words).subspan(1))
+      if (!word.text.starts_with('-'))
+        if (const Found found = find(word); found.holds || found.guard != Guard::None) return touch(found);
   }
 
   void packs(const Command& command) {
@@ -716,7 +774,9 @@ class Line {
       if (runs_text && !touch_)
         if (auto others = command_in_text(text)) touch_ = Touch{std::move(*others), true};
     };
-    for (const Values& values : values()) {
+    look_at(unquoted(without_expansions(line_)));
+    const std::vector<Values> all = values();
+    for (const Values& values : all) {
       std::string text = unquoted(line_);
       look_at(text);
       for (int round = 0; round < 3; ++round) {
@@ -725,23 +785,20 @@ class Line {
         text = std::move(next);
         look_at(text);
       }
-      if (!is_touched(guard)) guard = std::max(guard, of_words(text));
+      if (!is_touched(guard)) guard = std::max(guard, of_words(text, &values != &all.front()));
       if (touch_ || is_touched(guard)) break;
     }
     if (!touch_ && is_touched(guard)) touch_ = Touch{std::string(kMentioned), true};
   }
 
-  // Of the paths in a text that was put together: `~/x`, `$folder/x`.
-  Guard of_words(std::string_view text) {
+  // Of the paths in a text that was put together: `~/x`, `$folder/x`; of a loop also `x/*`.
+  Guard of_words(std::string_view text, bool is_looped) {
     Guard out = Guard::None;
-    std::size_t from = 0;
-    for (std::size_t at = 0; at <= text.size(); ++at) {
-      if (at < text.size() && std::string_view(" \t\n;&|()<>`").find(text[at]) == std::string_view::npos) continue;
-      const std::string_view one = text.substr(from, at - from);
-      from = at + 1;
-      // `/proc/$PPID/environ`
-      const bool is_plain = one.find('$') == one.npos && !is_pattern(one);
-      if (one.find('/') != one.npos && (is_plain || one.starts_with("/proc/")))
+    for (const std::string_view one : words_in(text)) {
+      const bool may_be_pattern =
+          is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
+      const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
+      if (one.find('/') != one.npos && is_plain && (may_be_pattern || !is_pattern(one)))
         out = std::max(out, guarded_.find_any(one, &folders_).guard);
     }
     return out;

@@ -16,8 +16,8 @@ namespace {
 
 // Wherever they lie: the last parts of a path, or its parts in the middle when a folder is meant (it ends with a slash).
 constexpr std::array<std::string_view, 3> kSecretNames = {".baton/", ".config/baton/", "operator.token"};
-// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, or take the place of the client's own
-// tools; and what was approved of MCP servers, which lies in packs.
+// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, or take the place of the client's
+// own tools; and what was approved of MCP servers, which lies in packs.
 constexpr auto kFixedNames = std::to_array<std::string_view>({
     ".claude/plugins/",
     ".codex/hooks.json",
