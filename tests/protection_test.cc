@@ -117,6 +117,21 @@ TEST(Protection, ByNameAlone) {
   EXPECT_TRUE(touched({}, "Read", arguments.root()));
 }
 
+// Nobody says where the call is made: a path in a folder of a pack is known all the same.
+TEST(Protection, BesideAPack) {
+  Paths paths;
+  paths.fixed = {"/srv/other/pack"};
+  const auto touches = [&](std::string_view path) {
+    const json::Document arguments = std::move(*json::parse_owned(R"({"path":")" + std::string(path) + R"("})"));
+    return touched(paths, "fs/write", arguments.root()).has_value();
+  };
+  EXPECT_TRUE(touches("pack/session.yaml"));
+  EXPECT_TRUE(touches("./x/../pack/session.yaml"));
+  EXPECT_FALSE(touches("pack"));
+  EXPECT_FALSE(touches("src/session.yaml"));
+  EXPECT_TRUE(touches(".baton/x"));
+}
+
 // A path whose links are not followed to the end may lead anywhere.
 TEST(Protection, IsBoundedByLinks) {
   struct Endless final : Links {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <span>
 
 #include "adopt/adopt.h"
@@ -166,6 +167,12 @@ Guarded::Guarded(const Paths& paths, std::string_view cwd) : links_(paths.links.
   }
   folders_ = projects_;
   if (!home_.empty()) folders_.push_back(home_);
+  for (const std::string& one : paths.fixed | std::views::reverse) {  // packs are the last
+    std::string folder = shell::normalised("", one + "/..");
+    const auto is_there = [&](const std::vector<std::string>& in) { return std::ranges::find(in, folder) != in.end(); };
+    if (folder.size() > 1 && beside_.size() < kBesideMax && !is_there(folders_) && !is_there(beside_))
+      beside_.push_back(std::move(folder));
+  }
 }
 
 void Guarded::judge(const Parts& parts, Found& found) const {
@@ -250,8 +257,10 @@ Guarded::Found Guarded::find(std::string_view path, const std::vector<std::strin
   const auto each = [&](const std::string& one) {
     if (one.starts_with('/')) return take(one);
     const std::vector<std::string>& in = folders != nullptr ? *folders : folders_;
-    if (in.empty()) return take(one);
+    if (in.empty()) take(one);
     for (const std::string& folder : in) take(folder + "/" + one);
+    if (folders == nullptr && parts_of(one).names.size() > 1)
+      for (const std::string& folder : beside_) take(folder + "/" + one);
   };
   if (is_pattern(path))
     for (const std::string& one : without_braces(path)) each(one);

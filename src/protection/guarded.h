@@ -16,7 +16,8 @@ enum class Guard : std::uint8_t { None, Fixed, Secret };
 
 class Guarded {
  public:
-  // `cwd`: where relative paths are taken; empty: in each folder that holds a store, and at home.
+  // `cwd`: where relative paths are taken; empty: in each folder that holds a store, and at home. A path of several names, such as
+  // `contracts/x.yaml`, is then also taken beside what is protected.
   Guarded(const Paths& paths, std::string_view cwd);
 
   // Of one path as it is spelled, in every folder where it may be taken. Links are followed. `dots`: wildcards fit a dot at the beginning too.
@@ -48,6 +49,7 @@ class Guarded {
 
  private:
   static constexpr std::size_t kLookupsMax = 5000;  // of paths in the file system
+  static constexpr std::size_t kBesideMax = 4;
   struct Place {
     Parts parts;
     std::string text;  // folded, with slashes between
@@ -60,7 +62,7 @@ class Guarded {
 
   const Links* links_;
   const std::string home_;
-  std::vector<std::string> folders_, projects_;
+  std::vector<std::string> folders_, projects_, beside_;
   std::vector<Place> places_;
   std::size_t lookups_ = 0;
 };
