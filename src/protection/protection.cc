@@ -294,7 +294,7 @@ class Strings {
     const bool all = joined_.size() <= kJoinedMax;
     std::vector<Joined> deeper;
     for (const Joined& above : joined_)
-      if (all || above.holds)
+      if ((all || above.holds) && !guarded_.is_exhausted())
         for (const Joined& below : joined_)
           if (&above != &below) join(above, below, &deeper);
     // `.codex`, `rules` and `default.rules`
