@@ -185,13 +185,14 @@ class Strings {
     return false;
   }
 
-  void walk(json::Node node, std::string_view name) {
+  // `names`: of the members on the way here, as folders: `{".codex": {"rules": {"default.rules": "..."}}}`.
+  void walk(json::Node node, std::string_view name, const std::string& names = {}) {
     const bool is_top = std::exchange(is_top_, false);
     if (is_over()) return;
     if (node.is_string()) return string(node.string(), name);
     if (is_command(name) || is_words(name)) command(line_of(node));
     lines(node);
-    for (const json::Node one : node.elements()) walk(one, name);
+    for (const json::Node one : node.elements()) walk(one, name, names);
     for (const json::Member member : node.members()) {
       if (is_top && member.name() == hooks::kFacts) {
         facts(member.value);
@@ -200,9 +201,12 @@ class Strings {
       const std::string own = plain_name(member.name());
       if (const std::string_view spelled = member.name(); spelled.find_first_of("./\\%") != spelled.npos) {
         if (count()) path(spelled);
+        if (!names.empty()) path(names + "/" + std::string(spelled), false);
       }
       // `files: {"a.txt": "..."}` has the path as the name: what stands there is content, and its member's name is no rule for it.
-      walk(member.value, own);
+      std::string below = names.empty() ? std::string(member.name()) : names + "/" + std::string(member.name());
+      if (below.size() > kJoinedBytesMax) below = names;
+      walk(member.value, own, below);
     }
   }
 
