@@ -93,7 +93,7 @@ TEST(Protection, OfCommandLines) {
     EXPECT_TRUE(!touch || touch->always) << one["line"].string();
     ++count;
   }
-  EXPECT_GT(count, 180u);
+  EXPECT_GT(count, 300u);
 }
 
 TEST(Protection, OfOtherTools) {
@@ -108,7 +108,7 @@ TEST(Protection, OfOtherTools) {
     EXPECT_EQ(touch && touch->always, one["always"].is_true()) << what;
     ++count;
   }
-  EXPECT_GT(count, 70u);
+  EXPECT_GT(count, 120u);
 }
 
 // By name it holds without anybody having said where things are.
