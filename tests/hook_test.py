@@ -680,6 +680,14 @@ def what_no_contract_allows(place):
         denied(place.before(tracker, {"of": "me", "relative": [path]}), "protected_path")
     denied(place.hook("claude", "PreToolUse", {"tool_name": tracker, "tool_input": {"of": "me", "at": "link/x"}, "cwd": str(here), "tool_use_id": "rel"}),
            "protected_path")
+    # More names in links than anybody follows, and a folder whose name looks like a wildcard.
+    os.mkdir(here / "x")
+    os.symlink(place.store, here / "chain0")
+    for number in range(13):
+        os.symlink("x/../" * 700 + f"chain{number}", here / f"chain{number + 1}")
+    os.mkdir(here / "[x]")
+    for path in ("chain13/ledger.db", "[x]/../link/ledger.db"):
+        denied(place.before(tracker, {"of": "me", "at": str(here) + "/" + path}), "protected_path")
     denied(place.before("Bash", {"command": "cp -r evil/. .claude"}), "protected_path")
     denied(place.before("Bash", {"command": "cat .cl*/x .b*/config.yaml"}), "protected_path")
     # What is handed over in the end is looked at as well.

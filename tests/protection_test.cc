@@ -93,7 +93,7 @@ TEST(Protection, OfCommandLines) {
     EXPECT_TRUE(!touch || touch->always) << one["line"].string();
     ++count;
   }
-  EXPECT_GT(count, 180u);
+  EXPECT_GT(count, 300u);
 }
 
 TEST(Protection, OfOtherTools) {
@@ -108,13 +108,41 @@ TEST(Protection, OfOtherTools) {
     EXPECT_EQ(touch && touch->always, one["always"].is_true()) << what;
     ++count;
   }
-  EXPECT_GT(count, 70u);
+  EXPECT_GT(count, 120u);
 }
 
 // By name it holds without anybody having said where things are.
 TEST(Protection, ByNameAlone) {
   const json::Document arguments = std::move(*json::parse_owned(R"({"file_path":"/x/y/.baton/keys/a"})"));
   EXPECT_TRUE(touched({}, "Read", arguments.root()));
+}
+
+// Nobody says where the call is made: a path in a folder of a pack is known all the same.
+TEST(Protection, BesideAPack) {
+  Paths paths;
+  paths.fixed = {"/srv/other/pack"};
+  const auto touches = [&](std::string_view path) {
+    const json::Document arguments = std::move(*json::parse_owned(R"({"path":")" + std::string(path) + R"("})"));
+    return touched(paths, "fs/write", arguments.root()).has_value();
+  };
+  EXPECT_TRUE(touches("pack/session.yaml"));
+  EXPECT_TRUE(touches("./x/../pack/session.yaml"));
+  EXPECT_FALSE(touches("pack"));
+  EXPECT_FALSE(touches("src/session.yaml"));
+  EXPECT_TRUE(touches(".baton/x"));
+}
+
+// A path whose links are not followed to the end may lead anywhere.
+TEST(Protection, IsBoundedByLinks) {
+  struct Endless final : Links {
+    std::string resolved(const std::string&) const override { return {}; }
+  };
+  Paths paths;
+  paths.links = std::make_shared<Endless>();
+  const json::Document arguments = std::move(*json::parse_owned(R"({"file_path":"/x/y"})"));
+  const auto touch = touched(paths, "Read", arguments.root());
+  ASSERT_TRUE(touch);
+  EXPECT_TRUE(touch->always);
 }
 
 // So many texts that each would have to be looked at are refused rather than looked through.

@@ -250,6 +250,7 @@ class RuleReader {
     for (const json::Node one : tool.elements()) add_tool(out, one);
     if (tool.is_array() && tool.size() == 0) findings_.add(Code::AGGREGATE_UNKNOWN_TOOL, tool, {{"tool", ""}});
     out.at = path_in(findings_, entry, "path");
+    warn_of_moved(entry["path"], out.all_tools ? std::nullopt : std::optional(out.tools));
     if (!entry["path"] && entry["metric"] && out.metric != Metric::Count)
       findings_.add_absent(Code::AGGREGATE_PATH_REQUIRED, entry, "path", {{"metric", name_of(out.metric)}});
     out.bounds = {number_in(entry, "gte"), number_in(entry, "lte")};
@@ -294,6 +295,7 @@ class RuleReader {
       if (output && role == Role::Constrained)
         findings_.add(Code::FIELD_ENUM, stage["source"],
                       {{"field", "source"}, {"value", "output"}, {"expected", "`arguments` (of a constrained stage)"}});
+      if (tool && !output) compiler_.warn_of_moved(plan_.tools[*tool].name, stage["path"]);
       if (tool && at && role)
         out.stages.push_back({*tool, *role, output ? Source::Output : Source::Arguments, std::move(*at)});
     }
@@ -354,6 +356,13 @@ class RuleReader {
     }
   }
 
+  // A path into the arguments of several tools, or of all: the warning comes once.
+  void warn_of_moved(json::Node path, const std::optional<std::vector<ToolId>>& tools) {
+    const std::size_t before = findings_.list().size();
+    for (ToolId id = 0; id < plan_.tools.size() && findings_.list().size() == before; ++id)
+      if (!tools || std::ranges::find(*tools, id) != tools->end()) compiler_.warn_of_moved(plan_.tools[id].name, path);
+  }
+
   void read_checkpoint(json::Node entry) {
     is_new_name(checkpoints_, entry, Code::CHECKPOINT_NAME_DUPLICATE);
     Checkpoint out = compiler_.checkpoint_at(entry);
@@ -363,9 +372,9 @@ class RuleReader {
       out.tool = compiler_.need_tool(tool, Code::CHECKPOINT_UNKNOWN_TOOL);
       if (!out.tool) return;
     }
-    if (out.tool)
-      for (const json::Node list : {entry["when"], entry["context"]})
-        for (const json::Node one : list.elements()) compiler_.warn_of_moved(plan_.tools[*out.tool].name, one["path"]);
+    for (const json::Node list : {entry["when"], entry["context"]})
+      for (const json::Node one : list.elements())
+        warn_of_moved(one["path"], out.tool ? std::optional(std::vector{*out.tool}) : std::nullopt);
     if (out.allow_on_timeout)
       for (ToolId id = 0; id < plan_.tools.size(); ++id) {
         const Tool& one = plan_.tools[id];

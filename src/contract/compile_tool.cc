@@ -220,6 +220,8 @@ class ToolReader {
         if (const json::Node resource = entry["resource"]; resource.is_object()) {
           out.resource = path_in(findings_, resource, "path");
           out.prior_resource = resource["prior_path"] ? path_in(findings_, resource, "prior_path") : out.resource;
+          compiler_.warn_of_moved(tool_.name, resource["path"]);
+          if (out.prior) compiler_.warn_of_moved(compiler_.plan.tools[*out.prior].name, resource["prior_path"]);
         }
         if (!out.prior) continue;
       } else {
@@ -238,6 +240,8 @@ class ToolReader {
       }
       auto per = path_in(findings_, entry, "per");
       auto target = entry["target_per"] ? path_in(findings_, entry, "target_per") : per;
+      compiler_.warn_of_moved(tool_.name, entry["per"]);
+      if (tool) compiler_.warn_of_moved(compiler_.plan.tools[*tool].name, entry["target_per"]);
       if (!tool || !per || !target) continue;
       tool_.forbids_per.push_back({*tool, std::move(*per), std::move(*target), {}, {}});
       compiler_.forbids_at.push_back({id_, tool_.forbids_per.size() - 1, entry});

@@ -278,8 +278,42 @@ class Reader {
       seen.set("opaque", true);
     }
     seen.set("cwd", cwd);
+    if (is_run_otherwise()) make_opaque(seen);
     event_.arguments.set(kFacts, std::move(seen));
     return {};
+  }
+
+  // Some shell tools take variables, or the program that reads the line, beside the line.
+  bool is_run_otherwise() const {
+    for (const std::string_view name : {"env", "environment", "environment_variables"})
+      if (const Value* given = event_.input.find(name);
+          given && !given->is_null() && (given->is_string() || holds_any(*given)))
+        return true;
+    const Value* shell = event_.input.find("shell");
+    if (!shell || !shell->is_string() || shell->string().empty()) return false;
+    std::string_view program = shell->string();
+    for (const std::string_view folder : {"/bin/", "/usr/bin/", "/usr/local/bin/"})
+      if (program.starts_with(folder)) program.remove_prefix(folder.size());
+    return program != "sh" && program != "bash" && program != "dash" && program != "zsh";
+  }
+  static bool holds_any(const Value& value) {
+    return (value.is_array() && !value.elements().empty()) || (value.is_object() && !value.members().empty());
+  }
+  static void make_opaque(Value& facts) {
+    facts.set("opaque", true);
+    Value because = Value::array();
+    if (const Value* before = facts.find("opaque_because"))
+      for (const Value& one : before->elements()) because.push(one);
+    because.push("variable that changes what is run");
+    facts.set("opaque_because", std::move(because));
+    if (facts.find("paths_known")) facts.set("paths_known", false);
+    if (facts.find("writes_known")) facts.set("writes_known", false);
+    if (facts.find("writes_outside_cwd")) facts.set("writes_outside_cwd", true);
+    if (const Value* may = facts.find("may")) {
+      Value all = Value::object();
+      for (const auto& [kind, is] : may->members()) all.set(kind, true);
+      facts.set("may", std::move(all));
+    }
   }
 
   Done files(const ToolShape& shape) {
@@ -318,10 +352,17 @@ class Reader {
   }
 
   Done patch(const ToolShape& shape) {
-    std::string_view text;
+    // Which of them the client takes is its own affair: all count.
+    std::string text;
+    const auto add = [&](const Value& one) {
+      if (one.is_string()) text += one.string() + "\n";
+    };
     for (const std::string_view member : split(shape.members, ' '))
-      if (const Value* given = event_.input.find(member); given && given->is_string() && text.empty())
-        text = given->string();
+      if (const Value* given = event_.input.find(member)) {
+        add(*given);
+        if (given->is_array())
+          for (const Value& one : given->elements()) add(one);
+      }
     Value paths = Value::array();
     for (std::string_view line : split(text, '\n')) {
       if (line.ends_with('\r')) line.remove_suffix(1);

@@ -12,20 +12,27 @@ namespace baton::main {
 namespace {
 
 constexpr int kLinksMax = 40;             // as Linux follows
-constexpr std::size_t kNamesMax = 8'192;  // of a path with all that its links put in
+constexpr std::size_t kNamesMax = 1'024;  // of a path with all that its links put in
+
+// From the end on, so that they are taken in their order.
+void put_first(std::deque<std::string>& left, std::string_view path) {
+  const auto names = split(path, '/');
+  for (auto one = names.rbegin(); one != names.rend(); ++one)
+    if (!one->empty() && *one != ".") left.emplace_front(*one);
+}
 
 }  // namespace
 
 // Not realpath(): it needs a path that is there, and a link to a file that is not there yet leads somewhere as well.
 std::string FileLinks::resolved(const std::string& path) const {
   std::deque<std::string> left;
-  for (const std::string_view name : split(path, '/')) left.emplace_back(name);
+  put_first(left, path);
   std::string out;
   int links = 0;
-  for (std::size_t names = 0; !left.empty() && names < kNamesMax; ++names) {
+  for (std::size_t names = 0; !left.empty(); ++names) {
+    if (names == kNamesMax) return {};
     const std::string name = std::move(left.front());
     left.pop_front();
-    if (name.empty() || name == ".") continue;
     if (name == "..") {
       out.resize(out.empty() ? 0 : out.rfind('/'));
       continue;
@@ -39,8 +46,7 @@ std::string FileLinks::resolved(const std::string& path) const {
     }
     ++links;
     if (target[0] == '/') out.clear();
-    const auto names_of = split(std::string_view(target, static_cast<std::size_t>(size)), '/');
-    for (auto one = names_of.rbegin(); one != names_of.rend(); ++one) left.emplace_front(*one);
+    put_first(left, std::string_view(target, static_cast<std::size_t>(size)));
   }
   return out.empty() ? "/" : out;
 }

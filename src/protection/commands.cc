@@ -17,6 +17,7 @@ namespace {
 using shell::Command;
 using shell::Word;
 
+constexpr std::size_t kLoopedMax = 8;  // values of loops that are looked at
 constexpr std::string_view kMentioned = "something of Baton's in the command";
 
 bool is_one_of(std::string_view name, std::string_view names) {
@@ -26,19 +27,26 @@ bool is_one_of(std::string_view name, std::string_view names) {
 
 // Programs for which a folder that is written is one that is gone, or another, afterwards.
 constexpr std::string_view kTakesAway = "rm rmdir chmod chown chgrp unlink shred find";
+constexpr std::string_view kRemoves = "rm rmdir chmod chown chgrp unlink shred mv gmv ln gln link";
 // Programs that run, or read as commands or names of files, the text in one of their words or on their standard input.
 constexpr std::string_view kRunsText =
     "python python2 python3 pypy pypy3 ipython node nodejs perl ruby php lua luajit deno bun awk gawk mawk nawk "
     "Rscript R "
     "julia tclsh expect ed ex vi vim nvim emacs sqlite3 psql mysql mongosh gdb lldb osascript pwsh powershell guile "
     "racket "
-    "ghc runghc elixir erl iex swift kotlin scala groovy jshell go xargs gxargs parallel read mapfile readarray socat";
+    "ghc runghc elixir erl iex swift kotlin scala groovy jshell go xargs gxargs parallel read mapfile readarray socat "
+    "apply_patch applypatch patch cpio ftp sftp dc m4";
 constexpr std::string_view kCopies = "cp gcp rsync scp ditto install ginstall";
 constexpr std::string_view kMoves = "mv gmv";
 constexpr std::string_view kLinks = "ln gln link";
 constexpr std::string_view kPacks = "tar gtar bsdtar zip 7z 7za 7zr pax cpio jar rar";
 constexpr std::string_view kUnpacks =
     "tar gtar bsdtar unzip 7z 7za 7zr pax cpio jar unrar rar bsdcpio ar patch unsquashfs";
+// What these are given is packed with another name: `x.json.gz` becomes `x.json`.
+constexpr std::array<std::string_view, 13> kPacked = {".gz",  ".bz2", ".xz",  ".zst", ".lz4", ".lzma", ".Z",
+                                                      ".gpg", ".pgp", ".asc", ".age", ".br",  ".enc"};
+// They write files of names that come from elsewhere, into a folder that they are given or the current one.
+constexpr std::string_view kFetches = "wget curl aria2c http https svn hg fossil jj degit rclone gsutil aws s3cmd";
 // Their words are text, not files.
 constexpr std::string_view kPrints = "echo printf : true false test [ export alias";
 // Their first operand is text.
@@ -65,10 +73,33 @@ std::optional<std::string> mcp_command_for_others(std::span<const Word> words) {
   return std::nullopt;
 }
 
+constexpr std::string_view kClients = "claude codex gemini copilot opencode cursor cursor-agent";
+
+// A client's own command that writes the settings with its hooks and servers: `claude mcp add`.
+std::optional<std::string> client_command_for_others(std::string_view client, std::span<const Word> words) {
+  std::string what;
+  bool may_be_value = false;
+  for (const Word& word : words) {
+    const bool may_be_value_here = may_be_value;
+    if (may_be_value = word.text.starts_with('-'); may_be_value) continue;
+    if (what.empty()) {
+      if (is_one_of(word.text, "mcp plugin plugins extension extensions hooks")) what = word.text;
+      else if (!may_be_value_here) return std::nullopt;
+    } else if (is_one_of(word.text, "list ls get show status serve server mcp-server")) {
+      return std::nullopt;
+    } else {
+      return "`" + std::string(client) + " " + what + " " + word.text + "`";
+    }
+  }
+  return std::nullopt;
+}
+
 // Commands of Baton's that are for people: they take the wiring out, end the node, approve, or speak for the client.
 std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
   for (const Command& command : parsed.commands) {
     const std::string_view program = program_of(command);
+    if (is_one_of(program, kClients))
+      if (auto others = client_command_for_others(program, std::span(command.words).subspan(1))) return others;
     if (program == "baton-hook") return "the hook itself, which is for the client";
     if (program != "baton") continue;
     // The subcommand. A word behind an option may be the option's value or the subcommand.
@@ -86,36 +117,25 @@ std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
   return std::nullopt;
 }
 
-// --- the text that mentions are looked for in ---------------------------------------------------------------------------------------
-
-// `$'\x2e\056\u002e'`
-std::string ansi_decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '\\' || at + 1 == text.size()) {
-      out.push_back(text[at]);
-      continue;
-    }
-    const char kind = text[++at];
-    const bool is_octal = kind >= '0' && kind <= '7';
-    const std::size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : is_octal ? 3 : 0;
-    char32_t value = 0;
-    std::size_t end = is_octal ? at : at + 1, count = 0;
-    for (; count < digits && end < text.size(); ++end, ++count) {
-      const int digit = hex_value(text[end]);
-      if (digit < 0 || (is_octal && digit > 7)) break;
-      value = value * (is_octal ? 8 : 16) + static_cast<char32_t>(digit);
-    }
-    if (count == 0) {
-      out.push_back(kind);
-      continue;
-    }
-    if (value < 0x80) out.push_back(static_cast<char>(value));
-    else if (value < 0x110000 && (value < 0xd800 || value > 0xdfff)) append_utf8(out, value);
-    at = end - 1;
+// The same in a text that something else runs: `os.system("baton stop")`.
+std::optional<std::string> command_in_text(std::string text) {
+  for (char& c : text)
+    if (std::string_view("\"'()[]{},;|&`<>=\n\t").find(c) != std::string_view::npos) c = ' ';
+  std::string_view program;
+  bool is_mcp = false;
+  for (const std::string_view word : split(text, ' ')) {
+    if (word.empty() || (!program.empty() && word.starts_with('-'))) continue;
+    if (program == "baton-hook" && is_one_of(word, kClients)) return "the hook itself, which is for the client";
+    if (program == "baton" && is_one_of(word, is_mcp ? "lock approve-changes" : "adopt serve stop"))
+      return std::string(is_mcp ? "`baton mcp " : "`baton ") + std::string(word) + "`";
+    if (is_mcp = program == "baton" && word == "mcp"; is_mcp) continue;
+    program = shell::base_name(word);
+    if (program != "baton" && program != "baton-hook") program = {};
   }
-  return out;
+  return std::nullopt;
 }
+
+// --- the text that mentions are looked for in ---------------------------------------------------------------------------------------
 
 // Without quotes and backslashes, `$'...'` decoded.
 std::string unquoted(std::string_view line) {
@@ -125,7 +145,7 @@ std::string unquoted(std::string_view line) {
       std::size_t end = at + 2;
       while (end < line.size() && line[end] != '\'') end += line[end] == '\\' ? 2 : 1;
       end = std::min(end, line.size());
-      out += ansi_decoded(line.substr(at + 2, end - at - 2));
+      out += unescaped(line.substr(at + 2, end - at - 2));
       at = end;
     } else if (line[at] != '\'' && line[at] != '"' && line[at] != '\\') {
       out.push_back(line[at]);
@@ -134,7 +154,32 @@ std::string unquoted(std::string_view line) {
   return out;
 }
 
-// `$name` and `${name}` by the values that the line itself gives.
+// Every expansion as nothing: a variable that nobody set is empty. `$'...'` is left for unquoted().
+std::string without_expansions(std::string_view line) {
+  std::string out;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char next = at + 1 < line.size() ? line[at + 1] : '\0';
+    if (line[at] == '`') {
+      at = std::min(line.find('`', at + 1), line.size());
+    } else if (line[at] != '$' || next == '\'' || next == '"' || next == '\0') {
+      out.push_back(line[at]);
+    } else if (next == '{' || next == '(') {
+      std::size_t depth = 0;
+      for (++at; at < line.size(); ++at) {
+        if (line[at] == '{' || line[at] == '(') ++depth;
+        if ((line[at] == '}' || line[at] == ')') && --depth == 0) break;
+      }
+    } else {
+      ++at;
+      while ((is_alphanumeric(next) || next == '_') && at + 1 < line.size() &&
+             (is_alphanumeric(line[at + 1]) || line[at + 1] == '_'))
+        ++at;
+    }
+  }
+  return out;
+}
+
+// `$name` and `${name}` by the values that the line itself gives; `${name:-text}` without one is the text.
 std::string substituted(const std::string& text, const std::map<std::string, std::string>& values) {
   std::string out;
   for (std::size_t at = 0; at < text.size() && out.size() < 4 * limits::kShellCommandBytesMax; ++at) {
@@ -147,7 +192,14 @@ std::string substituted(const std::string& text, const std::map<std::string, std
     while (end < text.size() && (is_alphanumeric(text[end]) || text[end] == '_')) ++end;
     const auto known = values.find(text.substr(begin, end - begin));
     if (known == values.end()) {
-      out.push_back('$');
+      const std::size_t text_at = end + (end < text.size() && text[end] == ':' ? 1 : 0);
+      if (braced && text_at < text.size() && (text[text_at] == '-' || text[text_at] == '=')) {
+        const std::size_t close = std::min(text.find('}', text_at), text.size() - 1);
+        out += text.substr(text_at + 1, close - text_at - 1);
+        at = close;
+      } else {
+        out.push_back('$');
+      }
       continue;
     }
     out += known->second;
@@ -185,6 +237,7 @@ class Line {
 
  private:
   using Found = Guarded::Found;
+  using Mention = Guarded::Mention;
 
   void touch(const Found& found) { touch(found.path); }
   void touch(std::string path) {
@@ -206,15 +259,50 @@ class Line {
       folders_ = {std::string(cwd_)};
     }
     for (const Command& command : parsed_.commands) {
-      if (!is_one_of(program_of(command), "cd pushd chdir")) continue;
+      const std::string_view program = program_of(command);
+      const bool launches = is_one_of(program, "env genv sudo doas make gmake");  // `env -C folder`
+      if (!launches && !is_one_of(program, "cd pushd chdir")) continue;
       for (std::size_t at = 1; at < command.words.size(); ++at) {
         const Word& word = command.words[at];
-        if (!word.is_literal() || word.text.empty() || word.text.starts_with('-')) continue;
-        const std::vector<std::string> before = folders_;
-        for (const std::string& folder : before)
-          if (folders_.size() < limits::kShellFoldersMax)
-            folders_.push_back(word.text.starts_with('/') ? word.text : folder + "/" + word.text);
+        std::string_view text = word.text;
+        if (!word.is_literal()) continue;
+        if (launches) {
+          const bool is_long = text.starts_with("--chdir=") || text.starts_with("--directory=");
+          if (is_long) text.remove_prefix(text.find('=') + 1);
+          else if (!is_one_of(command.words[at - 1].text, "-C -D --chdir --directory")) continue;
+        }
+        if (!text.empty() && !text.starts_with('-')) enters(text);
       }
+    }
+    // `cd ~/x`, `cd "$HOME/x"`
+    const std::string text = unquoted(line_);
+    const std::vector<std::string_view> words = words_in(text);
+    const Values known = values().front();
+    for (std::size_t at = 0; at + 1 < words.size(); ++at) {
+      if (!is_one_of(words[at], "cd pushd")) continue;
+      const std::string_view word = words[at + 1];
+      std::string to = substituted(std::string(word), known);
+      if (word == "~" || word.starts_with("~/")) to = guarded_.home() + std::string(word.substr(1));
+      if (to != word && to.find('$') == to.npos) enters(to);
+    }
+  }
+  static std::vector<std::string_view> words_in(std::string_view text) {
+    std::vector<std::string_view> out;
+    std::size_t from = 0;
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      if (at < text.size() && std::string_view(" \t\n;&|()<>`").find(text[at]) == std::string_view::npos) continue;
+      if (at > from) out.push_back(text.substr(from, at - from));
+      from = at + 1;
+    }
+    return out;
+  }
+  void enters(std::string_view text) {
+    const std::vector<std::string> before = folders_;
+    for (const std::string& folder : before) {
+      if (folders_.size() < limits::kShellFoldersMax)
+        folders_.push_back(text.starts_with('/') ? std::string(text) : folder + "/" + std::string(text));
+      // What is done in a folder beyond the bound is not seen.
+      else if (const Found found = find(text); found.guard != Guard::None || found.holds_by_name) return touch(found);
     }
   }
 
@@ -240,11 +328,22 @@ class Line {
     const auto text = text_of(word);
     if (touch_ || !text) return;
     if (text->size() > limits::kShellPathBytesMax) {
-      if (is_touched(guarded_.mentioned(*text, true))) touch_ = Touch{std::string(kMentioned), true};
+      if (is_touched(guarded_.mentioned(*text, Mention::Begins))) touch_ = Touch{std::string(kMentioned), true};
       return;
     }
     const Found found = guarded_.find_any(*text, &folders_);
-    if (is_touched(found.guard)) touch(found);
+    if (is_touched(found.guard) ||
+        (found.guard == Guard::Fixed && word.kind == Word::Kind::Pattern && writes_in_settings()))
+      return touch(found);
+    for (const std::string_view end : kPacked)
+      if (text->ends_with(end))
+        if (const Found plain = guarded_.find_any(text->substr(0, text->size() - end.size()), &folders_);
+            is_touched(plain.guard))
+          return touch(plain);
+  }
+  // Of `tee .claude/s*` only the folder is known to be written in.
+  bool writes_in_settings() {
+    return std::ranges::any_of(effects_.writes, [&](const std::string& path) { return guarded_.find(path).holds; });
   }
 
   void words(const Command& command) {
@@ -327,8 +426,15 @@ class Line {
     if (is_one_of(program, kCopies)) copies(command, program);
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
+    else if (is_one_of(program, kTakesAway) && program != "find") removes(command);
     else if (program == "git") git(command);
-    else {
+    else if (is_one_of(program, kFetches) || is_fetching_gh(command)) fetches(command, program);
+    else if (is_one_of(program, "docker podman nerdctl kubectl") && command.words.size() > 1 &&
+             command.words[1].is("cp")) {
+      Command copying = command;
+      copying.words.erase(copying.words.begin());
+      copies(copying, "ditto");
+    } else {
       if (is_one_of(program, kPacks)) packs(command);
       if (is_one_of(program, kUnpacks)) unpacks(command, program);
     }
@@ -337,10 +443,28 @@ class Line {
   void copies(const Command& command, std::string_view program) {
     Operands operands = operands_of(command, "-t --target-directory");
     const bool recursive = operands.recursive || program == "rsync" || program == "ditto";
+    const auto has_long = [&](std::string_view front) {
+      return std::ranges::any_of(command.words, [&](const Word& word) { return word.text.starts_with(front); });
+    };
+    const bool is_cp = program == "cp" || program == "gcp";
+    // A copy that is another name of the same file.
+    const bool makes_links =
+        is_cp && (operands.letters.find_first_of("ls") != std::string::npos || has_long("--l") || has_long("--sy"));
+    const bool is_whole = is_cp && (operands.letters.find('T') != std::string::npos || has_long("--no-t"));
+    if (program == "rsync")
+      for (const Word& word : command.words)
+        if (word.text.starts_with("--link-dest="))
+          if (const Found found = find(std::string_view(word.text).substr(12));
+              found.guard != Guard::None || found.holds)
+            return touch(found);
     const Word* target = take_target(operands);
     for (const Word* source : operands.words) {
-      if (recursive && find(*source).holds_secret) return touch(find(*source));
-      if (target != nullptr) lands(*source, *target, recursive, program == "rsync" && source->text.ends_with('/'));
+      const Found found = find(*source);
+      if ((recursive && found.holds_secret) || (makes_links && (found.guard != Guard::None || found.holds)))
+        return touch(found);
+      if (target == nullptr) continue;
+      lands(*source, *target, recursive,
+            (recursive && is_whole) || (program == "rsync" && source->text.ends_with('/')));
     }
   }
 
@@ -375,8 +499,11 @@ class Line {
       if (there.holds || there.guard != Guard::None) touch(there);
       return;
     }
-    const Found inside = find(*to + "/" + std::string(name));
-    if (inside.guard != Guard::None || (whole && inside.holds)) return touch(inside);
+    // `host:x` comes to lie as `x`.
+    for (const std::string_view one : {name, name.substr(name.rfind(':') + 1)})
+      if (const Found inside = find(*to + "/" + std::string(one));
+          inside.guard != Guard::None || (whole && inside.holds))
+        return touch(inside);
     if (whole && !is_folder(*to) && !is_current(*to) && there.holds) touch(there);
   }
 
@@ -389,13 +516,30 @@ class Line {
   // A second name for a file, or for the folder it lies in.
   void links(const Command& command) {
     Operands operands = operands_of(command, "-t --target-directory");
-    if (operands.words.size() > 1 && operands.target == nullptr) operands.words.pop_back();
+    if (operands.words.size() > 1 && operands.target == nullptr) {
+      // A folder of settings that is a link to another.
+      if (const Found found = find(*operands.words.back()); found.holds_by_name) return touch(found);
+      operands.words.pop_back();
+    }
     for (const Word* one : operands.words)
       if (const Found found = find(*one); found.guard != Guard::None || found.holds) return touch(found);
   }
 
+  // Of a pattern only the folder is known to be written in.
+  void removes(const Command& command) {
+    for (const Word& word : command.words.empty() ? std::span<const Word>() : std::span(command.words).subspan(1))
+      if (!word.text.starts_with('-'))
+        if (const Found found = find(word); found.holds || found.guard != Guard::None) return touch(found);
+  }
+
   void packs(const Command& command) {
     std::vector<std::string> in = folders_;
+    const bool is_zip = program_of(command) == "zip";
+    const bool removes = std::ranges::any_of(command.words, [&](const Word& word) {
+      return word.is("--remove-files") || word.is("--move") || word.is("-sdel") ||
+             (is_zip && word.text.starts_with('-') && !word.text.starts_with("--") &&
+              word.text.find('m') != word.text.npos);
+    });
     for (std::size_t at = 1; at < command.words.size(); ++at) {
       const auto text = text_of(command.words[at]);
       if (!text) continue;
@@ -403,7 +547,7 @@ class Line {
       if (into && (*text == "-C" || *text == "--directory" || *text == "--cd")) {
         for (std::string& folder : in) folder = into->starts_with('/') ? *into : folder + "/" + *into;
         ++at;
-      } else if (const Found found = guarded_.find(*text, &in); found.holds_secret) {
+      } else if (const Found found = guarded_.find(*text, &in); found.holds_secret || (removes && found.holds)) {
         return touch(found);
       }
     }
@@ -421,10 +565,24 @@ class Line {
       const bool extracts = mode.find('x') != mode.npos || has_long("--extract") || has_long("--get");
       const bool knows = mode.find_first_of("ctruA") != mode.npos || has_long("--create") || has_long("--list");
       if (!extracts && knows) return;
+      // What is in the archive says where it goes.
+      if (mode.find('P') != mode.npos || has_long("--absolute-names") || has_long("--absolute-paths"))
+        return touch("/");
     }
     if ((program == "7z" || program == "7za" || program == "7zr" || program == "rar") && command.words.size() > 1 &&
         !command.words[1].is("x") && !command.words[1].is("e"))
       return;
+    // The values of options; each -C is taken in the one before it.
+    std::vector<std::string> in = folders_;
+    for (std::size_t at = 1; at < command.words.size(); ++at) {
+      const auto text = text_of(command.words[at]);
+      const std::string_view before = command.words[at - 1].text;
+      if (!text || (!text->starts_with('-') && (at == 1 || !before.starts_with('-')))) continue;
+      if (const Found found = guarded_.find_any(*text, &in); found.holds || found.guard != Guard::None)
+        return touch(found);
+      if (is_one_of(before, "-C --directory --cd"))
+        for (std::string& folder : in) folder = text->starts_with('/') ? *text : folder + "/" + *text;
+    }
     if (operands.target != nullptr) {
       if (const Found found = find(*operands.target); found.holds || found.guard != Guard::None) touch(found);
       return;
@@ -445,11 +603,67 @@ class Line {
       if (const Found found = guarded_.find(folder); found.holds || found.guard != Guard::None) return touch(found);
   }
 
-  // What a commit brings along cannot be seen; what is named, and what is removed, can.
+  // `gh repo clone x folder`, `gh release download -D folder`
+  static bool is_fetching_gh(const Command& command) {
+    return program_of(command) == "gh" && command.words.size() > 1 &&
+           is_one_of(command.words[1].text, "repo release run");
+  }
+
+  void fetches(const Command& command, std::string_view program) {
+    const Operands operands = operands_of(command, "");
+    const auto has = [&](std::string_view letters, std::initializer_list<std::string_view> longs) {
+      return operands.letters.find_first_of(letters) != std::string::npos ||
+             std::ranges::any_of(longs, [&](std::string_view option) {
+               return std::ranges::any_of(command.words,
+                                          [&](const Word& word) { return word.text.starts_with(option); });
+             });
+    };
+    // A folder of settings that it is given.
+    for (const Word& word : command.words)
+      if (const auto text = text_of(word))
+        if (const Found found = text->starts_with('-') ? guarded_.find_any(*text, &folders_) : find(*text);
+            found.holds_by_name)
+          return touch(found);
+    const bool names_by_address =
+        program == "curl" ? has("OJ", {"--remote-name"}) : program != "svn" && program != "hg";
+    if (!names_by_address) return;
+    for (const Word* word : operands.words) {
+      const auto text = text_of(*word);
+      if (!text) continue;
+      const std::string_view address = std::string_view(*text).substr(0, text->find_first_of("?#"));
+      if (const Found found = find(shell::base_name(address)); found.guard != Guard::None) return touch(found);
+    }
+    // What comes says what it is called.
+    const bool is_unnamed =
+        program == "wget" ? has("rmix", {"--recursive", "--mirror", "--input", "--content-disposition", "--force-dir"})
+                          : has("JZ", {"--remote-header-name", "--input-file"});
+    const bool is_tree = program == "wget" && has("", {"-nH", "--no-host", "-nd", "--cut-dirs"});
+    for (const std::string& folder : folders_)
+      if (const Found found = guarded_.find(folder); is_unnamed && (found.holds_by_name || (is_tree && found.holds)))
+        return touch(found);
+  }
+
+  // What a commit brings along cannot be seen; what is named, what is removed and what is made anew can.
   void git(const Command& command) {
     std::size_t at = 1;
-    while (at < command.words.size() && command.words[at].text.starts_with('-'))
-      at += is_one_of(command.words[at].text, "-C -c --git-dir --work-tree --namespace") ? 2 : 1;
+    std::vector<std::string> in = folders_;
+    for (; at < command.words.size() && command.words[at].text.starts_with('-'); ++at) {
+      const std::string_view option = command.words[at].text;
+      std::string_view into;
+      if (is_one_of(option, "-C -c --git-dir --work-tree --namespace")) {
+        if (++at == command.words.size()) return;
+        if (option == "-C" || option == "--work-tree") into = command.words[at].text;
+      } else if (option.starts_with("--work-tree=")) {
+        into = option.substr(12);
+      }
+      if (into.empty()) continue;
+      std::vector<std::string> there;
+      for (const std::string& folder : in)
+        there.push_back(into.starts_with('/') ? std::string(into) : folder + "/" + std::string(into));
+      if (option == "-C") in = std::move(there);
+      else in.insert(in.end(), there.begin(), there.end());
+      if (in.size() > limits::kShellFoldersMax) in.resize(limits::kShellFoldersMax);
+    }
     if (at >= command.words.size()) return;
     const std::string_view what = command.words[at].text;
     const std::span<const Word> rest = std::span(command.words).subspan(at + 1);
@@ -457,53 +671,134 @@ class Line {
       return std::ranges::any_of(rest, [&](const Word& word) { return word.is(option); });
     };
     const bool cleans = what == "clean" && !has("-n") && !has("--dry-run");
-    const bool applies = what == "am" || (what == "apply" && !has("--check") && !has("--stat"));
+    const bool applies = what == "am" || what == "checkout-index" || what == "read-tree" ||
+                         (what == "apply" && ((!has("--check") && !has("--stat")) || has("--apply")));
     const bool names = is_one_of(what, "checkout restore rm mv");
-    if (!cleans && !applies && !names) return;
+    const bool makes = is_one_of(what, "clone worktree submodule init");
+    if (!cleans && !applies && !names && !makes) return;
     bool named = false;
     for (const Word& word : rest) {
       if (word.text.starts_with('-') && word.is_literal()) continue;
       if (applies) break;
       named = true;
+      const auto text = text_of(word);
+      if (!text) continue;
       // A branch has no such name.
-      if (const Found found = find(word); found.guard != Guard::None || found.holds) return touch(found);
+      const Found found = guarded_.find(*text, &in);
+      if (found.guard != Guard::None || (makes ? found.holds_by_name : found.holds)) return touch(found);
+      if (makes) {
+        std::string_view name = shell::base_name(*text);
+        if (name.ends_with(".git") && name.size() > 4) name.remove_suffix(4);
+        if (const Found there = guarded_.find(name, &in); there.guard != Guard::None || there.holds_by_name)
+          return touch(there);
+      } else if (names && ((is_pattern(*text) && guarded_.fits_tracked(*text, in)) || text->starts_with(':'))) {
+        return touches_one_of(in);
+      }
     }
-    if (named || names) return;
-    for (const std::string& folder : folders_)
-      if (const Found found = guarded_.find(folder); found.holds || found.guard != Guard::None) return touch(found);
+    if (names && std::ranges::any_of(rest, [](const Word& word) { return word.text.starts_with("--pathspec-f"); }))
+      return touches_one_of(in);
+    if (cleans && !named) return touches_one_of(in, false);
+    if (applies) touches_one_of(in, what != "apply");
+  }
+  // What is done somewhere in a folder; `whole`: in all of the project that it belongs to.
+  void touches_one_of(const std::vector<std::string>& folders, bool whole = true) {
+    for (const std::string& folder : folders) {
+      const Found found = guarded_.find(folder);
+      if (found.holds || found.guard != Guard::None || (whole && guarded_.is_in_project(folder))) return touch(folder);
+    }
   }
 
   // --- mentions
 
-  void mentions() {
-    if (!parsed_.opaque() && effects_.paths_known && !runs_one_of(parsed_, kRunsText)) return;
-    std::map<std::string, std::string> values = {{"HOME", guarded_.home()}, {"PWD", std::string(cwd_)}};
-    for (const Command& command : parsed_.commands)
-      for (const shell::Assignment& one : command.assignments)
-        if (one.value.is_literal()) values[one.name] = one.value.text;
-    std::string text(line_);
-    Guard guard = guarded_.mentioned(text, false);
-    text = unquoted(text);
-    guard = std::max(guard, guarded_.mentioned(text, false));
-    for (int round = 0; round < 3; ++round) {
-      std::string next = substituted(text, values);
-      if (next == text) break;
-      text = std::move(next);
-      guard = std::max(guard, guarded_.mentioned(text, false));
-    }
-    if (!is_touched(guard)) guard = std::max(guard, of_words(text));
-    if (is_touched(guard)) touch_ = Touch{std::string(kMentioned), true};
+  // Do names of files come from a text or a list?
+  bool reads_names() const {
+    return std::ranges::any_of(parsed_.commands, [](const Command& command) {
+      const std::string_view program = program_of(command);
+      if (program != "rsync" && program != "git" && !is_one_of(program, kPacks)) return false;
+      return std::ranges::any_of(command.words, [](const Word& word) {
+        return word.is("-T") || word.is("-@") || word.is("--stdin") || word.text.starts_with("--files-from") ||
+               word.text.starts_with("--pathspec-from-file");
+      });
+    });
   }
 
-  // Of the paths in a text that was put together: `~/x`, `$folder/x`.
-  Guard of_words(std::string_view text) {
+  // What variables of the line are, as far as it says so. Of a loop there are several.
+  using Values = std::map<std::string, std::string>;
+  std::vector<Values> values() const {
+    const std::string config = guarded_.home().empty() ? ".config" : guarded_.home() + "/.config";
+    std::vector<Values> out = {{{"HOME", guarded_.home()},
+                                {"PWD", std::string(cwd_)},
+                                {"XDG_CONFIG_HOME", config},
+                                {"BATON_STORE", ".baton"},
+                                {"BATON_KEYS", ".baton"}}};
+    Values& first = out.front();
+    for (const Command& command : parsed_.commands) {
+      for (const shell::Assignment& one : command.assignments)
+        if (one.value.is_literal()) first[one.name] = one.value.text;
+      const std::string_view program = program_of(command);
+      std::size_t number = 0;
+      for (std::size_t at = 1; at < command.words.size(); ++at) {
+        const std::string& text = command.words[at].text;
+        if (const std::size_t sign = text.find('=');
+            sign != text.npos && is_one_of(program, "export declare typeset readonly local"))
+          first[text.substr(0, sign)] = text.substr(sign + 1);
+        if (program == "set" && !text.starts_with('-')) first[std::to_string(++number)] = text;
+      }
+      for (const shell::Redirection& one : command.redirections)
+        if (program == "read" && one.operation == "<<<") first[command.words.back().text] = one.target.text;
+    }
+    std::string text = unquoted(line_);
+    for (char& c : text)
+      if (c == '\n' || c == '\t' || c == ';') c = ' ';
+    const auto words = split(text, ' ');
+    for (std::size_t at = 0; at + 3 < words.size(); ++at) {
+      if (words[at] != "for" || words[at + 2] != "in") continue;
+      for (std::size_t value = at + 3; value < words.size() && words[value] != "do" && out.size() < kLoopedMax;
+           ++value) {
+        if (words[value].empty()) continue;
+        out.push_back(out.front());
+        out.back()[std::string(words[at + 1])] = words[value];
+      }
+    }
+    return out;
+  }
+
+  void mentions() {
+    const bool runs_text = parsed_.opaque() || runs_one_of(parsed_, kRunsText);
+    if (!runs_text && effects_.paths_known && !reads_names()) return;
+    const bool takes_away = !effects_.paths_known && runs_one_of(parsed_, kRemoves);
+    Guard guard = guarded_.mentioned(line_, Mention::Whole);
+    const auto look_at = [&](const std::string& text) {
+      guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
+      if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
+      if (runs_text && !touch_)
+        if (auto others = command_in_text(text)) touch_ = Touch{std::move(*others), true};
+    };
+    look_at(unquoted(without_expansions(line_)));
+    const std::vector<Values> all = values();
+    for (const Values& values : all) {
+      std::string text = unquoted(line_);
+      look_at(text);
+      for (int round = 0; round < 3; ++round) {
+        std::string next = substituted(text, values);
+        if (next == text) break;
+        text = std::move(next);
+        look_at(text);
+      }
+      if (!is_touched(guard)) guard = std::max(guard, of_words(text, &values != &all.front()));
+      if (touch_ || is_touched(guard)) break;
+    }
+    if (!touch_ && is_touched(guard)) touch_ = Touch{std::string(kMentioned), true};
+  }
+
+  // Of the paths in a text that was put together: `~/x`, `$folder/x`; of a loop also `x/*`.
+  Guard of_words(std::string_view text, bool is_looped) {
     Guard out = Guard::None;
-    std::size_t from = 0;
-    for (std::size_t at = 0; at <= text.size(); ++at) {
-      if (at < text.size() && std::string_view(" \t\n;&|()<>`").find(text[at]) == std::string_view::npos) continue;
-      const std::string_view one = text.substr(from, at - from);
-      from = at + 1;
-      if (one.find('/') != one.npos && one.find('$') == one.npos && !is_pattern(one))
+    for (const std::string_view one : words_in(text)) {
+      const bool may_be_pattern =
+          is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
+      const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
+      if (one.find('/') != one.npos && is_plain && (may_be_pattern || !is_pattern(one)))
         out = std::max(out, guarded_.find_any(one, &folders_).guard);
     }
     return out;

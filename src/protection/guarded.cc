@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <span>
 
 #include "adopt/adopt.h"
@@ -16,11 +17,29 @@ namespace {
 
 // Wherever they lie: the last parts of a path, or its parts in the middle when a folder is meant (it ends with a slash).
 constexpr std::array<std::string_view, 3> kSecretNames = {".baton/", ".config/baton/", "operator.token"};
-// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, and folders of a run.
-constexpr std::array<std::string_view, 11> kFixedNames = {
-    ".codex/hooks.json",   ".github/hooks/",    ".copilot/hooks/",   ".copilot/config.json",
-    ".opencode/plugins/",  ".opencode/plugin/", "opencode/plugins/", ".cursor/hooks.json",
-    ".gemini/extensions/", ".claude/plugins/",  "tools.lock.json"};  // what was approved of MCP servers: it lies in packs, which may lie in a project
+// Files of clients that adopt does not write and that switch hooks or servers on and off all the same, or take the place of the client's
+// own tools; and what was approved of MCP servers, which lies in packs.
+constexpr auto kFixedNames = std::to_array<std::string_view>({
+    ".claude/plugins/",
+    ".codex/hooks.json",
+    ".config/opencode/tool/",
+    ".config/opencode/tools/",
+    ".copilot/config.json",
+    ".copilot/hooks/",
+    ".copilot/installed-plugins/",
+    ".copilot/settings.json",
+    ".cursor/hooks.json",
+    ".gemini/extensions/",
+    ".github/copilot/settings.json",
+    ".github/copilot/settings.local.json",
+    ".github/hooks/",
+    ".opencode/plugin/",
+    ".opencode/plugins/",
+    ".opencode/tool/",
+    ".opencode/tools/",
+    "opencode/plugins/",
+    "tools.lock.json",
+});
 constexpr std::string_view kRunFolder = "baton-run-";
 // A wildcard for a name that could lie anywhere has to spell out as many of its characters; a dot at the beginning is enough.
 constexpr int kSpelledMin = 3;
@@ -66,12 +85,17 @@ bool is_named(const Names& path, const Name& name, const Fits& fits) {
   return false;
 }
 
+// A name that says enough wherever it lies: `.codex/rules`, not `opencode`.
+bool is_telling(std::span<const std::string> parts) {
+  return std::ranges::any_of(parts, [](const std::string& part) { return part.starts_with('.'); });
+}
+
 // The folder a protected file lies in, by its name: what is done to that is done to the file.
 template <class Fits>
 bool is_folder_of(const Names& path, const Name& name, const Fits& fits) {
   const std::span<const std::string> parts(name.parts);
   for (std::size_t length = 1; length < parts.size(); ++length)
-    if (path.size() >= length && parts[length - 1].starts_with('.') &&
+    if (path.size() >= length && is_telling(parts.first(length)) &&
         is_at(path, path.size() - length, parts.first(length), fits))
       return true;
   return false;
@@ -82,15 +106,21 @@ bool are_equal(const std::string& left, const std::string& right) { return left 
 // Places that lead into other folders, or show the memory, the environment and the open files of processes.
 bool leads_elsewhere(const Parts& parts) {
   if (!parts.is_absolute || parts.names.size() < 3) return false;
-  if (parts.names[0] == "dev" && parts.names[1] == "fd")
+  const auto is = [&](std::size_t at, std::string_view name) {
+    const std::string& part = parts.names[at];
+    return part == name || (is_pattern(part) && fit(part, name, false) >= 0);
+  };
+  // `/*/*/...` is any folder of the system.
+  const auto is_spelled = [&](std::size_t at) { return parts.names[at].find_first_not_of("*?") != std::string::npos; };
+  if (is(0, "dev") && is(1, "fd") && (is_spelled(0) || is_spelled(1)))
     return parts.names.size() > 3 || !std::ranges::all_of(parts.names[2], is_digit);
-  if (parts.names[0] != "proc") return false;
+  if (!is(0, "proc")) return false;
   constexpr std::array<std::string_view, 7> kDoors = {"cwd", "environ", "fd", "fdinfo", "map_files", "mem", "root"};
-  return std::ranges::any_of(parts.names, [&](const std::string& name) {
-    return std::ranges::find(kDoors, name) != kDoors.end() ||
-           (is_pattern(name) &&
-            std::ranges::any_of(kDoors, [&](std::string_view door) { return fit(name, door, false) >= 0; }));
-  });
+  for (std::size_t at = 1; at < parts.names.size(); ++at)
+    if ((is_spelled(0) || is_spelled(at)) &&
+        std::ranges::any_of(kDoors, [&](std::string_view door) { return is(at, door); }))
+      return true;
+  return false;
 }
 
 // With `..` as a name: it goes above what a link leads to.
@@ -129,13 +159,20 @@ Guarded::Guarded(const Paths& paths, std::string_view cwd) : links_(paths.links.
   };
   add(paths.secret, Guard::Secret);
   add(paths.fixed, Guard::Fixed);
+  for (const std::string& one : paths.secret)
+    if (one.ends_with("/.baton") && one.size() > 7) projects_.push_back(one.substr(0, one.size() - 7));
   if (cwd.starts_with('/')) {
     folders_.emplace_back(cwd);
     return;
   }
-  for (const std::string& one : paths.secret)
-    if (one.ends_with("/.baton") && one.size() > 7) folders_.push_back(one.substr(0, one.size() - 7));
+  folders_ = projects_;
   if (!home_.empty()) folders_.push_back(home_);
+  for (const std::string& one : paths.fixed | std::views::reverse) {  // packs are the last
+    std::string folder = shell::normalised("", one + "/..");
+    const auto is_there = [&](const std::vector<std::string>& in) { return std::ranges::find(in, folder) != in.end(); };
+    if (folder.size() > 1 && beside_.size() < kBesideMax && !is_there(folders_) && !is_there(beside_))
+      beside_.push_back(std::move(folder));
+  }
 }
 
 void Guarded::judge(const Parts& parts, Found& found) const {
@@ -145,7 +182,7 @@ void Guarded::judge(const Parts& parts, Found& found) const {
   for (const Name& name : names()) {
     if (is_named(parts.names, name, are_equal)) keep(name.guard, found.guard);
     if (is_folder_of(parts.names, name, are_equal)) {
-      found.holds = true;
+      found.holds = found.holds_by_name = true;
       found.holds_secret = found.holds_secret || name.guard == Guard::Secret;
     }
   }
@@ -178,7 +215,7 @@ void Guarded::judge_pattern(const Names& path, bool is_absolute, Found& found) c
     if (is_named(path, name, fits) && spelled >= kSpelledMin) keep(name.guard, found.guard);
     spelled = 0;
     if (is_folder_of(path, name, fits) && spelled >= kSpelledMin) {
-      found.holds = true;
+      found.holds = found.holds_by_name = true;
       found.holds_secret = found.holds_secret || name.guard == Guard::Secret;
     }
   }
@@ -198,7 +235,9 @@ void Guarded::judge_pattern(const Names& path, bool is_absolute, Found& found) c
 void Guarded::follow(const std::string& path, Found& found) {
   if (links_ == nullptr || is_exhausted()) return;
   ++lookups_;
-  if (const std::string real = links_->resolved(path); real != path) judge(parts_of(real), found);
+  const std::string real = links_->resolved(path);
+  if (real.empty()) lookups_ = kLookupsMax + 1;
+  else if (real != path) judge(parts_of(real), found);
 }
 
 Guarded::Found Guarded::find(std::string_view path, const std::vector<std::string>* folders) {
@@ -207,7 +246,8 @@ Guarded::Found Guarded::find(std::string_view path, const std::vector<std::strin
     const Guard before = out.guard;
     judge(parts_of(whole), out);
     if (leads_elsewhere(names_of(whole))) keep(Guard::Secret, out.guard);
-    if (whole.starts_with('/') && !is_pattern(whole)) {
+    // Also with wildcards: a file may have these characters in its name.
+    if (whole.starts_with('/')) {
       follow(whole, out);
       // Some tools take `..` out of the text before they open the path, some leave it to the file system.
       if (const std::string plain = shell::normalised("", whole); plain != whole) follow(plain, out);
@@ -217,8 +257,10 @@ Guarded::Found Guarded::find(std::string_view path, const std::vector<std::strin
   const auto each = [&](const std::string& one) {
     if (one.starts_with('/')) return take(one);
     const std::vector<std::string>& in = folders != nullptr ? *folders : folders_;
-    if (in.empty()) return take(one);
+    if (in.empty()) take(one);
     for (const std::string& folder : in) take(folder + "/" + one);
+    if (folders == nullptr && parts_of(one).names.size() > 1)
+      for (const std::string& folder : beside_) take(folder + "/" + one);
   };
   if (is_pattern(path))
     for (const std::string& one : without_braces(path)) each(one);
@@ -246,35 +288,93 @@ Guarded::Found Guarded::find_any(std::string_view text, const std::vector<std::s
     keep(found.guard, out.guard);
     out.holds = out.holds || found.holds;
     out.holds_secret = out.holds_secret || found.holds_secret;
+    out.holds_by_name = out.holds_by_name || found.holds_by_name;
     if (out.path.empty()) out.path = found.path;
     if (out.guard == Guard::Secret) break;
   }
-  if (!spellings.is_all) keep(mentioned(text, true), out.guard);
+  if (!spellings.is_all) keep(mentioned(text, Mention::Begins), out.guard);
   return out;
 }
 
-Guard Guarded::mentioned(std::string_view text, bool begins) const {
-  std::string folded_text;
+namespace {
+
+// The paths in a text, as they are compared.
+std::string folded_text(std::string_view text) {
+  std::string out;
   for (const std::string_view part : split(text, '/')) {
     if (part.empty() || part == ".") continue;
-    folded_text += folded_text.empty() && !text.starts_with('/') ? "" : "/";
-    folded_text += folded(part);
+    out += out.empty() && !text.starts_with('/') ? "" : "/";
+    out += folded(part);
   }
-  const auto says = [&](const std::string& what) {
-    const auto is_part = [](char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; };
-    for (std::size_t at = folded_text.find(what); at != folded_text.npos; at = folded_text.find(what, at + 1)) {
-      const std::size_t end = at + what.size();
-      const bool starts = at == 0 || !is_part(folded_text[at - 1]) || what.front() == '/';
-      if (starts && (begins || end == folded_text.size() || !is_part(folded_text[end]))) return true;
-    }
-    return false;
+  if (text.ends_with('/')) out += '/';
+  return out;
+}
+
+bool is_part_of_name(char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; }
+
+// Does it stand there, from the beginning of a name on? `ends`: what must stand behind it.
+template <class Ends>
+bool says(std::string_view text, std::string_view what, const Ends& ends) {
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1))
+    if ((at == 0 || !is_part_of_name(text[at - 1]) || what.front() == '/') && ends(text.substr(at + what.size())))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+Guard Guarded::mentioned(std::string_view text, Mention how) const {
+  const std::string in = folded_text(text);
+  const auto is_said = [&](std::string_view what, bool is_folder) {
+    return says(in, what, [&](std::string_view behind) {
+      if (how == Mention::Begins) return true;
+      if (how == Mention::AsPath && is_folder) return behind.starts_with('/');
+      return behind.empty() || !is_part_of_name(behind.front());
+    });
   };
   Guard out = Guard::None;
   for (const Name& name : names())
-    if (says(name.text)) keep(name.guard, out);
+    if (is_said(name.text, name.is_folder)) keep(name.guard, out);
   for (const Place& place : places_)
-    if (says(place.text)) keep(place.guard, out);
+    if (is_said(place.text, false)) keep(place.guard, out);
   return out;
+}
+
+bool Guarded::mentions_folder(std::string_view text) const {
+  const std::string in = folded_text(text);
+  const auto ends = [](std::string_view behind) {
+    if (behind.starts_with('/')) behind.remove_prefix(1);
+    return behind.empty() || (behind.front() != '/' && !is_part_of_name(behind.front()));
+  };
+  return std::ranges::any_of(names(), [&](const Name& name) {
+    const std::span<const std::string> parts(name.parts);
+    for (std::size_t length = 1; length < parts.size(); ++length)
+      if (const auto front = parts.first(length);
+          is_telling(front) && says(in, join(Names(front.begin(), front.end()), "/"), ends))
+        return true;
+    return false;
+  });
+}
+
+bool Guarded::fits_tracked(std::string_view pattern, const std::vector<std::string>& folders) const {
+  const std::string like = to_lower_ascii(pattern);
+  if (std::ranges::any_of(names(), [&](const Name& name) {
+        return fit(like, name.is_folder ? name.text + "/x" : name.text, true) >= 0;
+      }))
+    return true;
+  for (const Place& place : places_)
+    for (const std::string& folder : folders) {
+      const std::string in = "/" + join(parts_of(folder).names, "/");
+      if (shell::is_within(place.text, in) && place.text.size() > in.size() &&
+          fit(like, place.text.substr(in.size() + 1) + "/x.yaml", true) >= 0)
+        return true;
+    }
+  return false;
+}
+
+bool Guarded::is_in_project(std::string_view folder) const {
+  const std::string there = shell::normalised("", folder);
+  return std::ranges::any_of(projects_, [&](const std::string& one) { return shell::is_within(there, one); });
 }
 
 }  // namespace baton::protection

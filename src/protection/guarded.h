@@ -16,13 +16,15 @@ enum class Guard : std::uint8_t { None, Fixed, Secret };
 
 class Guarded {
  public:
-  // `cwd`: where relative paths are taken; empty: in each folder that holds a store, and at home.
+  // `cwd`: where relative paths are taken; empty: in each folder that holds a store, and at home. A path of several names, such as
+  // `contracts/x.yaml`, is then also taken beside what is protected.
   Guarded(const Paths& paths, std::string_view cwd);
 
   // Of one path as it is spelled, in every folder where it may be taken. Links are followed. `dots`: wildcards fit a dot at the beginning too.
   struct Found {
     Guard guard = Guard::None;
     bool holds_secret = false, holds = false;  // something protected lies in it
+    bool holds_by_name = false;                // a folder of settings, wherever it lies
     std::string path;                          // absolute, where that is known
   };
   // `folders`: where a relative path is taken instead.
@@ -30,8 +32,15 @@ class Guarded {
   // The same for each spelling of a text: the gravest. Nothing more is found once too much has been looked at.
   Found find_any(std::string_view text, const std::vector<std::string>* folders = nullptr);
 
-  // Does a protected name stand in the text? `begins`: whatever follows it.
-  Guard mentioned(std::string_view text, bool begins) const;
+  // Does a protected name stand in the text? Begins: whatever follows it. AsPath: a folder's name counts with a slash behind it.
+  enum class Mention : std::uint8_t { Whole, Begins, AsPath };
+  Guard mentioned(std::string_view text, Mention how) const;
+  // Does the name of a folder that holds protected files end a path in the text?
+  bool mentions_folder(std::string_view text) const;
+  // May a pattern of git's, whose wildcards fit slashes and dots as well, be a protected path in one of the folders?
+  bool fits_tracked(std::string_view pattern, const std::vector<std::string>& folders) const;
+  // Is it a project with a store of its own, or in one?
+  bool is_in_project(std::string_view folder) const;
 
   bool is_exhausted() const { return lookups_ > kLookupsMax; }
   const std::vector<std::string>& folders() const { return folders_; }
@@ -39,7 +48,8 @@ class Guarded {
   bool dots = false;  // wildcards fit a dot at the beginning (`dotglob`)
 
  private:
-  static constexpr std::size_t kLookupsMax = 2000;  // of paths in the file system
+  static constexpr std::size_t kLookupsMax = 5000;  // of paths in the file system
+  static constexpr std::size_t kBesideMax = 4;
   struct Place {
     Parts parts;
     std::string text;  // folded, with slashes between
@@ -52,7 +62,7 @@ class Guarded {
 
   const Links* links_;
   const std::string home_;
-  std::vector<std::string> folders_;
+  std::vector<std::string> folders_, projects_, beside_;
   std::vector<Place> places_;
   std::size_t lookups_ = 0;
 };

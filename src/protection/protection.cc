@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "hooks/facts.h"
@@ -26,6 +27,17 @@ std::string plain_name(std::string_view name) {
   return out;
 }
 
+// `write_bash`, `mvFile`: the words of it, each in lower case.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> out(1);
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const bool begins = !is_alphanumeric(name[at]) || (is_upper(name[at]) && at > 0 && !is_upper(name[at - 1]));
+    if (begins && !out.back().empty()) out.emplace_back();
+    if (is_alphanumeric(name[at])) out.back().push_back(to_lower(name[at]));
+  }
+  return out;
+}
+
 template <std::size_t N>
 bool is_in(std::string_view name, const std::array<std::string_view, N>& names) {
   return std::ranges::find(names, name) != names.end();
@@ -37,8 +49,16 @@ bool is_content(std::string_view name) {
                                                              "newstr", "newsource",   "oldstr",      "prompt"};
   if (is_in(name, kNames)) return true;
   for (const std::string_view end : {"text", "content", "contents", "string"})  // `file_text`, `newString`
-    if (name.ends_with(end)) return true;
+    if (name.ends_with(end)) return !name.ends_with("context");                 // of a build: a folder
   return false;
+}
+// Members that hold what somebody is told: names in them are only talked about.
+bool is_prose(std::string_view name) {
+  static constexpr std::array<std::string_view, 18> kNames = {
+      "activeform",  "comment",      "description",   "explanation", "fact",    "header",
+      "instruction", "instructions", "justification", "label",       "message", "note",
+      "prompt",      "question",     "reason",        "subject",     "summary", "title"};
+  return is_in(name, kNames);
 }
 bool is_path(std::string_view name) {
   static constexpr std::array<std::string_view, 13> kWords = {"path",     "file",      "dir",    "folder",   "uri",
@@ -66,23 +86,74 @@ bool is_patch(std::string_view name) {
   return is_in(name, kNames);
 }
 
-// Words in the names of tools for which a folder is gone, or another, afterwards.
-bool takes_away(std::string_view tool) {
-  static constexpr std::array<std::string_view, 16> kWords = {
-      "move",   "rename",  "delete", "remove", "link",  "copy",  "extract", "unzip",
-      "unpack", "archive", "sync",   "chmod",  "chown", "trash", "zip",     "duplicate"};
-  return std::ranges::any_of(kWords, [&](std::string_view word) { return tool.find(word) != tool.npos; });
+// The first lines of what is changed in a file.
+constexpr std::array<std::string_view, 12> kHeaders = {
+    "--- ",     "+++ ",    "diff --git ",   "rename from ",     "rename to ",       "copy from ",
+    "copy to ", "Index: ", "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"};
+
+// Its lines are passed over as content, so that it has to be one.
+bool is_patch_text(std::string_view text) {
+  bool from = false, to = false;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view front = trim(line);
+    from = from || front.starts_with("--- ");
+    to = to || front.starts_with("+++ ");
+    for (const std::string_view header : kHeaders)
+      if (header.size() > 4 && front.starts_with(header)) return true;
+  }
+  return from && to;
 }
-// Of these, tools that read all that is in a folder.
-bool reads_trees(std::string_view tool) {
-  static constexpr std::array<std::string_view, 5> kWords = {"copy", "archive", "sync", "zip", "duplicate"};
-  return std::ranges::any_of(kWords, [&](std::string_view word) { return tool.find(word) != tool.npos; });
+
+// What a tool does, by the words of its name.
+class Kind {
+ public:
+  explicit Kind(std::string_view tool) : plain_(plain_name(tool)), words_(words_of(tool)) {}
+
+  // A folder is gone, or another, afterwards.
+  bool takes_away() const {
+    return has({"move", "rename", "delete", "remove", "link", "copy", "extract", "unzip", "unpack", "archive", "sync",
+                "chmod", "chown", "trash", "zip", "duplicate", "erase", "purge", "clone"}) ||
+           is({"cp", "ln", "mv", "rm", "rmdir", "tar", "clean", "wipe"});
+  }
+  // All that is in a folder is read.
+  bool reads_trees() const { return has({"copy", "archive", "sync", "zip", "duplicate"}) || is({"cp", "tar"}); }
+  // What it is given is typed into a shell.
+  bool is_shell() const {
+    return has({"bash", "shell", "stdin", "terminal", "console", "sendkeys", "command", "runprocess"}) ||
+           is({"exec", "zsh", "tmux"});
+  }
+  bool is_patch() const { return has({"patch"}) && !has({"dispatch"}); }
+
+ private:
+  using Names = std::initializer_list<std::string_view>;
+  bool has(Names parts) const {
+    return std::ranges::any_of(parts, [&](std::string_view part) { return plain_.find(part) != plain_.npos; });
+  }
+  bool is(Names names) const {
+    return std::ranges::any_of(names,
+                               [&](std::string_view name) { return std::ranges::find(words_, name) != words_.end(); });
+  }
+
+  const std::string plain_;
+  const std::vector<std::string> words_;
+};
+
+// A program and its arguments as a line that a shell would make the same of; empty: it is none.
+std::string line_of(json::Node words) {
+  if (words.is_string()) return std::string(words.string());
+  std::string out;
+  for (const json::Node word : words.elements()) {
+    if (!word.is_string()) return {};
+    out += out.empty() ? "'" : " '";
+    for (const char c : word.string()) c == '\'' ? out.append("'\\''") : out.append(1, c);
+    out += '\'';
+  }
+  return out;
 }
 
 class Strings {
  public:
-  Strings(Guarded& guarded, std::string_view tool, std::string_view cwd)
-      : guarded_(guarded), tool_(plain_name(tool)), takes_away_(takes_away(tool_)), cwd_(cwd) {}
+  Strings(Guarded& guarded, std::string_view tool, std::string_view cwd) : guarded_(guarded), tool_(tool), cwd_(cwd) {}
 
   std::optional<Touch> run(json::Node arguments) {
     names_path_ = has_path(arguments);
@@ -114,19 +185,58 @@ class Strings {
     return false;
   }
 
-  void walk(json::Node node, std::string_view name) {
+  // `names`: of the members on the way here, as folders: `{".codex": {"rules": {"default.rules": "..."}}}`.
+  void walk(json::Node node, std::string_view name, const std::string& names = {}) {
+    const bool is_top = std::exchange(is_top_, false);
     if (is_over()) return;
     if (node.is_string()) return string(node.string(), name);
-    for (const json::Node one : node.elements()) walk(one, name);
+    if (is_command(name) || is_words(name)) command(line_of(node));
+    lines(node);
+    for (const json::Node one : node.elements()) walk(one, name, names);
     for (const json::Member member : node.members()) {
+      if (is_top && member.name() == hooks::kFacts) {
+        facts(member.value);
+        continue;
+      }
       const std::string own = plain_name(member.name());
-      if (const std::string_view spelled = member.name();
-          spelled.find_first_of("./\\%") != spelled.npos && spelled != hooks::kFacts) {
+      if (const std::string_view spelled = member.name(); spelled.find_first_of("./\\%") != spelled.npos) {
         if (count()) path(spelled);
+        if (!names.empty()) path(names + "/" + std::string(spelled), false);
       }
       // `files: {"a.txt": "..."}` has the path as the name: what stands there is content, and its member's name is no rule for it.
-      walk(member.value, own);
+      std::string below = names.empty() ? std::string(member.name()) : names + "/" + std::string(member.name());
+      if (below.size() > kJoinedBytesMax) below = names;
+      walk(member.value, own, below);
     }
+  }
+
+  // What the call touches; the folder it is made in is not touched by that.
+  void facts(json::Node facts) {
+    walk(facts["paths"], {});
+    walk(facts["writes"], {});
+    if (facts["cwd"].is_string())
+      if (const Guarded::Found found = guarded_.find(facts["cwd"].string()); found.guard != Guard::None) take(found);
+  }
+
+  // `{"command": "sh", "args": ["-c", "..."]}`
+  void lines(json::Node node) {
+    std::string program, words;
+    for (const json::Member member : node.members()) {
+      const std::string name = plain_name(member.name());
+      if (is_command(name) && program.empty()) program = line_of(member.value);
+      if (is_words(name) && words.empty()) words = line_of(member.value);
+    }
+    if (!program.empty() && !words.empty()) command(program + " " + words);
+  }
+
+  // A line for a shell; nobody says which one. Those of Windows have other quotes.
+  void command(std::string_view line) {
+    if (line.empty() || is_over()) return;
+    if (auto found = touched_by_command(guarded_, line, cwd_)) return touch(std::move(*found));
+    std::string plain;
+    for (const char c : line)
+      if (c != '`' && c != '^' && c != '"' && c != '\'') plain.push_back(c == '\\' ? '/' : c);
+    mention(plain, Mention::AsPath);
   }
 
   // More strings than that are no call that anybody understands: each of them would have to be looked at.
@@ -138,22 +248,35 @@ class Strings {
 
   void string(std::string_view text, std::string_view name) {
     if (!count() || text.empty()) return;
-    if ((is_patch(name) || tool_.find("patch") != tool_.npos) && text.find('\n') != text.npos) return patch(text);
-    const bool content = is_content(name);
+    if ((is_patch(name) || tool_.is_patch()) && text.find('\n') != text.npos && is_patch_text(text)) return patch(text);
+    const bool content = is_content(name), prose = is_prose(name);
+    const bool is_line = is_command(name) || (is_words(name) && text.find(' ') != text.npos);
+    if (is_line || (tool_.is_shell() && !prose)) command(text);
     if (content && names_path_) return;
-    if (is_command(name))
-      if (auto found = touched_by_command(guarded_, text, cwd_)) return touch(std::move(*found));
-    if (is_code(name)) mention(text, false);
+    if (is_code(name)) mention(text, Mention::Whole);
     if (is_words(name))
       for (const std::string_view word : split(text, ' ')) path(word);
-    if (text.size() <= kPathBytesMax) return path(text, !content);
-    if (!content) return mention(text, true);
+    if (text.size() <= kPathBytesMax) {
+      path(text, !content);
+      // `see .baton/x`, `attach '.baton/ledger.db'`
+      if (!content && !prose && text.find_first_of(" \t\n\"'`()<>[]{}") != text.npos) mention(text, Mention::AsPath);
+      return;
+    }
+    if (!content) {
+      // A tool may take out what is needless in it.
+      for (const std::string& folder : guarded_.folders())
+        if (const std::string plain = shell::normalised(folder, text); plain.size() <= kPathBytesMax)
+          path(plain, false);
+      return mention(text, Mention::Begins);
+    }
     for (const std::string_view line : split(text, '\n'))
       if (line.size() <= kPathBytesMax && !is_over()) path(line, false);
   }
 
-  void mention(std::string_view text, bool begins) {
-    const Guard guard = guarded_.mentioned(text, begins);
+  using Mention = Guarded::Mention;
+  void mention(std::string_view text, Mention how) {
+    if (is_over()) return;
+    const Guard guard = guarded_.mentioned(text, how);
     if (guard != Guard::None) touch({"something of Baton's in a long text", guard == Guard::Secret});
   }
 
@@ -161,25 +284,43 @@ class Strings {
     if (text.empty() || is_over()) return;
     const Guarded::Found found = guarded_.find_any(text);
     take(found);
-    if (joins && text.size() <= kJoinedBytesMax && joined_.size() <= kJoinedMax) joined_.emplace_back(text);
+    if (joins && text.size() <= kJoinedBytesMax)
+      joined_.push_back({std::string(text), found.holds, found.holds_by_name});
   }
 
   void take(const Guarded::Found& found) {
     if (found.guard != Guard::None) return touch({found.path, found.guard == Guard::Secret});
-    if (takes_away_ && found.holds) touch({found.path, found.holds_secret && reads_trees(tool_)});
+    if (tool_.takes_away() && found.holds) touch({found.path, found.holds_secret && tool_.reads_trees()});
   }
 
-  // A folder in one string and a path below it in another.
+  // A folder in one string and a path below it in another. Of many strings only those are taken that name such a folder.
   void join() {
-    if (joined_.size() > kJoinedMax) return;
-    std::vector<std::string> folder(1);
-    for (std::size_t above = 0; above < joined_.size(); ++above)
-      for (std::size_t below = 0; below < joined_.size(); ++below) {
-        if (above == below || is_over()) continue;
-        const std::string_view rest = joined_[below];
-        if (rest.starts_with('/') || rest.starts_with('~')) continue;
-        take(guarded_.find(joined_[above] + "/" + std::string(rest)));
-      }
+    const bool all = joined_.size() <= kJoinedMax;
+    std::vector<Joined> deeper;
+    for (const Joined& above : joined_)
+      if ((all || above.holds) && !guarded_.is_exhausted())
+        for (const Joined& below : joined_)
+          if (&above != &below) join(above, below, &deeper);
+    // `.codex`, `rules` and `default.rules`
+    for (const Joined& above : deeper)
+      for (const Joined& below : joined_) join(above, below, nullptr);
+  }
+
+  struct Joined {
+    std::string text;
+    bool holds, holds_by_name;
+  };
+  void join(const Joined& above, const Joined& below, std::vector<Joined>* deeper) {
+    if (is_over() || guarded_.is_exhausted()) return;
+    // `/x` may be below a root.
+    std::string_view rest = trim(below.text);
+    while (rest.starts_with('/')) rest.remove_prefix(1);
+    if (rest.empty() || rest.starts_with('~')) return;
+    std::string whole = above.text + "/" + std::string(rest);
+    const Guarded::Found found = above.holds_by_name ? guarded_.find_any(whole) : guarded_.find(whole);
+    take(found);
+    if (deeper != nullptr && found.holds_by_name && deeper->size() < kJoinedMax)
+      deeper->push_back({std::move(whole), true, true});
   }
 
   // `--- a/x`, `+++ b/x`, `diff --git a/x b/x`, `rename to x`, `*** Update File: x`; other lines are content when they are marked so.
@@ -188,9 +329,7 @@ class Strings {
       if (line.ends_with('\r')) line.remove_suffix(1);
       if (is_over()) return;
       bool is_header = false;
-      for (const std::string_view front :
-           {"--- ", "+++ ", "diff --git ", "rename from ", "rename to ", "copy from ", "copy to ",
-            "Index: ", "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"}) {
+      for (const std::string_view front : kHeaders) {
         if (!trim(line).starts_with(front)) continue;
         is_header = true;
         const std::string_view rest = trim(trim(line).substr(front.size()));
@@ -206,12 +345,11 @@ class Strings {
   }
 
   Guarded& guarded_;
-  const std::string tool_;
-  const bool takes_away_;
+  const Kind tool_;
   const std::string_view cwd_;
-  bool names_path_ = false;
+  bool names_path_ = false, is_top_ = true;
   std::size_t count_ = 0;
-  std::vector<std::string> joined_;
+  std::vector<Joined> joined_;
   std::optional<Touch> touch_;
 };
 

@@ -12,13 +12,14 @@
 // when it is relative, behind every other string of the call. So that nothing passes that a tool may cut off or split:
 //   - control characters: each piece between them is judged, and the text without them
 //   - more than 4,096 bytes, or more spellings than are looked through: refused when a protected name begins anywhere in it
-//   - more than 10,000 strings, or more places in the file system than 2,000: refused
+//   - more than 10,000 strings, or more places in the file system than 5,000: refused
 // A member that holds content by its name (`content`, `new_string`, `message`, ...) is passed over when the call has another member that names
-// a path; else it is judged, without mentions. A patch is judged by its headers.
+// a path; else it is judged, without mentions. A patch is judged by its headers. A string of several words is refused when it mentions a
+// protected path, and what a tool types into a shell is read as a command line as well.
 //
-// Not seen: what a program does once it runs, hard links that exist already, a link that is made after the check, a name that a program puts
-// together, the files that a version control system brings along. A node that runs as a user of its own, on files that the agent's user cannot
-// write, is what closes these.
+// Not seen: what a program does once it runs, a tool that reads a whole folder, hard links that exist already, a link that is made after the
+// check, a name that a program puts together, the files that a version control system brings along. A node that runs as a user of its own, on
+// files that the agent's user cannot write, is what closes these.
 #pragma once
 
 #include <memory>
@@ -36,7 +37,7 @@ class Links {
  public:
   virtual ~Links() = default;
   // Where an absolute path leads when every symbolic link on the way is followed, `..` going above what the link leads to. What is not there is
-  // kept as text.
+  // kept as text. Empty: there is too much to follow.
   virtual std::string resolved(const std::string& path) const = 0;
 };
 

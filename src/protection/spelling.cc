@@ -100,6 +100,7 @@ class Speller {
         if (c != '\\') without.push_back(c);
       add(std::move(slashes));
       add(std::move(without));
+      add(unescaped(text));
     }
     address(text);
     folder(text);
@@ -223,6 +224,34 @@ std::string folded(std::string_view name) {
   if (const std::size_t stream = out.find("::$"); stream != out.npos) out.resize(stream);
   if (out.find_first_not_of('.') != out.npos)
     while (out.ends_with('.') || out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\' || at + 1 == text.size()) {
+      out.push_back(text[at]);
+      continue;
+    }
+    const char kind = text[++at];
+    const bool is_octal = kind >= '0' && kind <= '7';
+    const std::size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : is_octal ? 3 : 0;
+    char32_t value = 0;
+    std::size_t end = is_octal ? at : at + 1, count = 0;
+    for (; count < digits && end < text.size(); ++end, ++count) {
+      const int digit = hex_value(text[end]);
+      if (digit < 0 || (is_octal && digit > 7)) break;
+      value = value * (is_octal ? 8 : 16) + static_cast<char32_t>(digit);
+    }
+    if (count == 0) {
+      out.push_back(kind);
+      continue;
+    }
+    if (value < 0x80) out.push_back(static_cast<char>(value));
+    else if (value < 0x110000 && (value < 0xd800 || value > 0xdfff)) append_utf8(out, value);
+    at = end - 1;
+  }
   return out;
 }
 

@@ -22,7 +22,10 @@ std::string folded(std::string_view name);
 // `..` goes to the folder above, as text.
 Parts parts_of(std::string_view path);
 
-// The paths that a text may mean to a tool: as it is, percent-decoded, of a `file:` address, with backslashes, of the home folder, without
+// `\x2e`, `\056` and `\u002e` as the character that they stand for, in JSON and in `$'...'` of a shell.
+std::string unescaped(std::string_view text);
+
+// The paths that a text may mean to a tool: as it is, decoded, of a `file:` address, with backslashes, of the home folder, without
 // blanks and quotes at its ends, behind an option or a name (`--config=x`, `a:b`, `@x`), and each line of it. An `http:` address means none.
 // `is_all` false: there are more than kSpellingsMax.
 struct Spellings {

@@ -123,7 +123,7 @@ namespace {
 // Where the folder is by its name, and where links lead from there.
 void protect_folder(protection::Paths& paths, std::string folder) {
   std::string real = paths.links == nullptr ? folder : paths.links->resolved(folder);
-  if (real != folder) paths.fixed.push_back(std::move(real));
+  if (!real.empty() && real != folder) paths.fixed.push_back(std::move(real));
   paths.fixed.push_back(std::move(folder));
 }
 
