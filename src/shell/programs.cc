@@ -588,7 +588,7 @@ Options options_of(const Command& command, const Program& program) {
     }
     const auto next_word = [&]() -> const Word* {
       if (at + 1 >= words.size()) return nullptr;
-      if (words[at + 1].splits) out.may_hide_option = true;
+      if (words[at + 1].splits) out.may_hide_option = out.may_shift = true;
       return &words[++at];
     };
     if (text.starts_with("--")) {

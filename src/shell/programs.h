@@ -60,6 +60,7 @@ struct Options {
   std::vector<const Word*> operands = {};
   bool all_known = true;         // no option is missing in the table
   bool may_hide_option = false;  // a word may turn out to be an option
+  bool may_shift = false;        // the value of an option may become several words: the others are operands
   bool has(std::string_view name) const;
 };
 Options options_of(const Command& command, const Program& program);
