@@ -433,8 +433,8 @@ void Look::builtin(std::string_view name) {
       !words_[1].text.starts_with("-%"))
     note(Opaque::Variable);  // -v a[...]
   if (name == "shopt") {
-    static constexpr std::array kPlain = {"-s",       "-u",      "-q",       "nullglob",
-                                          "globstar", "dotglob", "failglob", "nocaseglob"};
+    // Not nullglob: a word that is gone shifts the others, as in `find d/x* -delete`.
+    static constexpr std::array kPlain = {"-s", "-u", "-q", "globstar", "dotglob", "failglob", "nocaseglob"};
     for (std::size_t at = 1; at < size(); ++at)
       if (std::ranges::none_of(kPlain, [&](const char* one) { return words_[at].is(one); })) note(Opaque::Syntax);
     return;
