@@ -215,6 +215,8 @@ void Look::named_variables() {
     const Word& word = words_[at];
     if (!word.is_literal() || steers_execution(word.text) || word.text.find('[') != std::string::npos)
       note(Opaque::Variable);
+    // zsh: `read -A functions`, `commands`, `aliases`, `options`: what a name means from here on.
+    if (word.text.starts_with('-') && word.text.find('A') != std::string::npos) note(Opaque::Variable);
     if (is_name(word.text)) out_.sets(word.text, false);
   }
 }

@@ -20,6 +20,8 @@ constexpr std::string_view kNames =
     "GLOBIGNORE EXECIGNORE HISTFILE INPUTRC BASH_COMPAT BASH_XTRACEFD POSIXLY_CORRECT MODULE_PATH module_path path "
     "fpath cdpath "
     "prompt PROMPT RPROMPT NULLCMD READNULLCMD COMMAND_NOT_FOUND_HANDLE FCEDIT TMPPREFIX "
+    // names of programs for bash, the name that zsh calls a program by, the characters that begin a comment
+    "BASH_CMDS BASH_ALIASES ARGV0 histchars HISTCHARS "
     // the C library and the loader
     "GCONV_PATH LOCPATH NLSPATH HOSTALIASES RES_OPTIONS LOCALDOMAIN GETCONF_DIR MALLOC_TRACE TZDIR TERMINFO "
     "TERMINFO_DIRS TERMCAP "
@@ -107,7 +109,7 @@ constexpr std::array kPrefixes = {"LD_",          "DYLD_",    "BASH_FUNC_",    "
 // Parameters that are numbers: what is assigned to them is calculated, and a subscript in it runs the commands that it holds.
 constexpr std::string_view kNumbers =
     "RANDOM SRANDOM SECONDS OPTIND HISTCMD COLUMNS LINES HISTSIZE SAVEHIST SHLVL UID EUID GID EGID PPID FUNCNEST ERRNO "
-    "MAILCHECK KEYTIMEOUT LISTMAX TMOUT LINENO BASHPID TRY_BLOCK_ERROR TTYIDLE BAUD DIRSTACKSIZE LOGCHECK REPORTTIME";
+    "MAILCHECK KEYTIMEOUT LISTMAX TMOUT LINENO BASHPID TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE BAUD DIRSTACKSIZE LOGCHECK REPORTTIME";
 
 // How programs call the variables that they load code or settings by. Of a variable that only the shell has they say nothing.
 constexpr std::array kSuffixes = {
