@@ -44,6 +44,7 @@ class Look {
   void cmake();
   void database(std::string_view name);
   void number(const Word& word);
+  void names(std::string_view text);
   void test();
   void printf();
   bool may_have_more_options(std::size_t from) const;
@@ -464,15 +465,33 @@ void Look::number(const Word& word) {
   if (!word.is_literal() || word.text.find_first_not_of("-+0123456789") != std::string::npos) note(Opaque::Arithmetic);
 }
 
+// Of a text that zsh may calculate.
+void Look::names(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_name_char(text[at])) ++at;
+    if (begin < at && is_name_start(text[begin])) out_.named.emplace_back(text.substr(begin, at - begin));
+  }
+}
+
+// May a glob or braces become `-v` and its operand? Not where a character of a file's name is in it: `*.txt`.
+static bool may_be_test(const Word& word) {
+  return word.kind == Word::Kind::Pattern && word.splits && word.may_be_option() &&
+         (word.rest.find_first_of("{[") != std::string::npos ||
+          word.rest.find_first_not_of("*?-vRt") == std::string::npos);
+}
+
 void Look::test() {
   const std::size_t end = size() > 1 && words_.back().is("]") ? size() - 1 : size();
   for (std::size_t at = 1; at < end; ++at) {
     const Word& word = words_[at];
-    if (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits)) note(Opaque::Arithmetic);
+    if (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits) || may_be_test(word))
+      note(Opaque::Arithmetic);
     if (at + 1 >= end) break;
     if (word.is("-t")) number(words_[at + 1]);
-    // The first of two unknown words may be `-v`.
+    // The first of two unknown words may be `-v`, or the `-t` of a name.
     if (!word.is_literal() && !words_[at + 1].is_literal()) note(Opaque::Arithmetic);
+    if (!word.is_literal()) names(words_[at + 1].text);
   }
 }
 
@@ -490,8 +509,9 @@ void Look::printf() {
   }
   if (!has_numbers) return;
   for (++at; at < size(); ++at) {
-    // A literal that is no number is an error in bash and dash; zsh would calculate it.
+    // A literal that is no number is an error in bash and dash; zsh calculates it.
     if (!words_[at].is_literal() || words_[at].text.find('[') != std::string::npos) number(words_[at]);
+    else names(words_[at].text);
   }
 }
 

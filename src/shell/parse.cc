@@ -99,6 +99,10 @@ Parsed parse(std::string_view command) {
   for (const std::string& name : out.calculated)
     if (const auto place = out.variables.find(name); place == out.variables.end() || !place->second)
       out.note(Opaque::Arithmetic);
+  // A name that the line does not set is nothing, or what was there before.
+  for (const std::string& name : out.named)
+    if (const auto place = out.variables.find(name); place != out.variables.end() && !place->second)
+      out.note(Opaque::Arithmetic);
   return out;
 }
 
