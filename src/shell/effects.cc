@@ -157,8 +157,8 @@ class Walk {
       lose_folder();
       return seen_;
     }
-    // As a program of its own it changes nothing.
-    if (!command.via.empty() && command.via != "command" && command.via != "builtin") return seen_;
+    // As a program of its own it changes nothing. zsh takes it for one behind `command`, too.
+    if (!command.via.empty() && command.via != "builtin") return seen_;
     return out;
   }
 

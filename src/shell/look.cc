@@ -86,6 +86,10 @@ void Look::launch(std::string_view name, const Program& launcher) {
   const auto program = first_operand(words_, launcher);
   if (!program) return note(Opaque::Launcher);
   if (name == "xargs") return xargs(*program, launcher);
+  // `exec -a NAME`: git, busybox and shells do what the name says that they are called by.
+  if (name == "exec")
+    for (std::size_t at = 1; at < *program; ++at)
+      if (words_[at].text.starts_with('-') && words_[at].text.find('a') != std::string::npos) note(Opaque::Launcher);
   rest(*program);
 }
 
