@@ -433,7 +433,11 @@ void Look::builtin(std::string_view name) {
   if (name == "set") return set_options();
   if (name == "wait" && size() == 2 && words_[1].is_process) return;
   if (name == "wait" && size() > 1 && (words_[1].text.starts_with("-") || !words_[1].is_literal())) {
-    if (may_have_more_options(1) || words_[1].text.find('p') != std::string::npos) note(Opaque::Variable);
+    // -p names a variable.
+    if (may_have_more_options(1) || std::any_of(words_.begin() + 1, words_.end(), [](const Word& word) {
+          return word.text.starts_with('-') && word.text.find('p') != std::string::npos;
+        }))
+      note(Opaque::Variable);
     return;
   }
   if (name == "printf" && size() > 1 && words_[1].may_be_option() && !words_[1].is("--") &&

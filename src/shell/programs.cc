@@ -108,7 +108,7 @@ constexpr Program kPrograms[] = {
 
     // --- run or load what they are given in a way of their own: opaque
     {.names = "eval source . alias unalias hash rehash enable disable bind bindkey complete compgen compopt compctl fc "
-              "zregexparse private run-help which-command "
+              "zregexparse private getln pushln bye run-help which-command "
               "history coproc let "
               "mapfile readarray repeat noglob nocorrect foreach setopt unsetopt emulate zmodload autoload zle sched "
               "functions "
