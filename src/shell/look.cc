@@ -28,6 +28,7 @@ class Look {
     inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()}, false, is_script);
   }
   void text(const Word& word, bool repeats);
+  void assigned(std::span<const Word> words);
 
   void launch(std::string_view name, const Program& launcher);
   void xargs(std::size_t program, const Program& launcher);
@@ -81,10 +82,18 @@ void Look::text(const Word& word, bool repeats) {
   read_commands(out_, word.text, reading);
 }
 
+// Words of a launcher that set variables for the program behind it.
+void Look::assigned(std::span<const Word> words) {
+  for (const Word& word : words)
+    if (const std::size_t sign = word.text.find('='); sign != std::string::npos)
+      out_.sets(std::string_view(word.text).substr(0, sign), false);
+}
+
 void Look::launch(std::string_view name, const Program& launcher) {
   if (name == "command" && size() > 1 && (words_[1].is("-v") || words_[1].is("-V"))) return;  // only asks
   const auto program = first_operand(words_, launcher);
   if (!program) return note(Opaque::Launcher);
+  if (launcher.takes_assignments) assigned(std::span(words_).first(*program));
   if (name == "xargs") return xargs(*program, launcher);
   // `exec -a NAME`: git, busybox and shells do what the name says that they are called by.
   if (name == "exec")
@@ -346,7 +355,9 @@ void Look::cmake() {
                    : note(Opaque::Launcher);
       const std::span<const Word> words = std::span(words_).subspan(at + 1);
       const auto program = first_operand(words, kEnvironment);
-      return program ? rest(at + 1 + *program) : note(Opaque::Launcher);
+      if (!program) return note(Opaque::Launcher);
+      assigned(words.first(*program));
+      return rest(at + 1 + *program);
     }
     if (text == "--") return make(at + 1);  // the words of the build tool
     // Files that are run as it is configured, beside those of the project.
