@@ -112,7 +112,8 @@ constexpr std::array kPrefixes = {"LD_",          "DYLD_",    "BASH_FUNC_",    "
 // Parameters that are numbers: what is assigned to them is calculated, and a subscript in it runs the commands that it holds.
 constexpr std::string_view kNumbers =
     "RANDOM SRANDOM SECONDS OPTIND HISTCMD COLUMNS LINES HISTSIZE SAVEHIST SHLVL UID EUID GID EGID PPID FUNCNEST ERRNO "
-    "MAILCHECK KEYTIMEOUT LISTMAX TMOUT LINENO BASHPID TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE BAUD DIRSTACKSIZE LOGCHECK REPORTTIME";
+    "MAILCHECK KEYTIMEOUT LISTMAX TMOUT LINENO BASHPID TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE BAUD "
+    "DIRSTACKSIZE LOGCHECK REPORTTIME";
 
 // How programs call the variables that they load code or settings by. Of a variable that only the shell has they say nothing.
 constexpr std::array kSuffixes = {
