@@ -353,7 +353,7 @@ class Walk {
     bool has_mode = options.has("reference");
     bool all_known = options.all_known;
     if (name == "chmod") {
-      all_known = true;
+      all_known = !options.may_shift;
       constexpr std::string_view kModes = "rwxXstugoa,+=01234567-";
       bool is_option = true;
       for (std::size_t at = 1; at < command.words.size(); ++at) {
