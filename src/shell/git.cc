@@ -108,9 +108,8 @@ bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> wo
 }  // namespace
 
 std::string_view git_command_in(std::string_view program) {
-  if (!program.starts_with("git-")) return {};
-  program.remove_prefix(4);
-  return is_listed(kGitCommands, program) || program == "filter-branch" ? program : std::string_view();
+  // Of one that is not known too: `git-difftool -x` runs what `git difftool -x` runs.
+  return program.starts_with("git-") ? program.substr(4) : std::string_view();
 }
 
 bool is_opaque_git(const Command& command) {
