@@ -157,8 +157,8 @@ class Walk {
       lose_folder();
       return seen_;
     }
-    // As a program of its own it changes nothing.
-    if (!command.via.empty() && command.via != "command" && command.via != "builtin") return seen_;
+    // As a program of its own it changes nothing. zsh takes it for one behind `command`, too.
+    if (!command.via.empty() && command.via != "builtin") return seen_;
     return out;
   }
 
@@ -312,6 +312,7 @@ class Walk {
     if (options.may_hide_option &&
         !(program.writes == Writes::Nothing || (program.writes == Writes::All && name != "mv")))
       options.all_known = false;
+    if (options.may_shift && program.writes != Writes::Nothing) options.all_known = false;
     switch (program.writes) {
       case Writes::Unknown: return false;
       case Writes::Nothing: return options.all_known || program.flags == "*";
@@ -331,7 +332,9 @@ class Walk {
       case Writes::Last: return destination(name, options);
       case Writes::Second:
         if (options.operands.size() > 1) writes(*options.operands[1]);
-        return options.all_known && options.operands.size() < 3;
+        // A glob that finds two files reads the one and writes the other.
+        return options.all_known && options.operands.size() < 3 &&
+               std::ranges::none_of(options.operands, [](const Word* word) { return word->splits; });
       case Writes::Own: break;
     }
     if (name == "dd") return dd(command);
@@ -350,7 +353,7 @@ class Walk {
     bool has_mode = options.has("reference");
     bool all_known = options.all_known;
     if (name == "chmod") {
-      all_known = true;
+      all_known = !options.may_shift;
       constexpr std::string_view kModes = "rwxXstugoa,+=01234567-";
       bool is_option = true;
       for (std::size_t at = 1; at < command.words.size(); ++at) {
@@ -375,8 +378,9 @@ class Walk {
         }
       }
     }
-    // When it is not clear which operand is the first, each may be a file.
-    const std::size_t first = has_mode || !all_known ? 0 : 1;
+    // When it is not clear which operand is the first, or it becomes several, each may be a file.
+    const bool is_one = options.operands.empty() || !options.operands.front()->splits;
+    const std::size_t first = has_mode || !all_known || !is_one ? 0 : 1;
     for (std::size_t at = first; at < options.operands.size(); ++at) writes(*options.operands[at]);
     return all_known;
   }

@@ -48,6 +48,12 @@ constexpr std::string_view kGitSettings =
     "pull.rebase pull.ff push.default push.autosetupremote fetch.prune merge.conflictstyle diff.renames diff.algorithm "
     "advice.detachedhead log.date rebase.autostash rebase.autosquash safe.directory http.postbuffer core.longpaths ";
 
+// Options of `git config` that have no value: behind any other the first word may be no setting's name.
+constexpr std::string_view kGitConfigFlags =
+    "--global --local --system --worktree --add --replace-all --unset --unset-all --get --get-all --get-regexp "
+    "--get-urlmatch --list -l --bool --int --bool-or-int --bool-or-str --path --expiry-date --no-type --null -z "
+    "--name-only --show-origin --show-scope --includes --no-includes --fixed-value";
+
 bool is_safe_setting(const Word& word) {
   const std::size_t sign = word.text.find('=');
   if (sign == std::string::npos) return word.is_literal() && is_listed(kGitSettings, to_lower_ascii(word.text));
@@ -72,7 +78,11 @@ bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> wo
       for (const char* option : {"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list"})
         reads = reads || word.is(option);
       if (word.is("-f") || word.is("--file") || word.text.starts_with("--file=")) return true;  // another file
-      if (word.text.starts_with('-') || names++ > 0) continue;
+      if (word.text.starts_with('-')) {
+        if (!reads && !word.text.starts_with("--type=") && !is_listed(kGitConfigFlags, word.text)) return true;
+        continue;
+      }
+      if (names++ > 0) continue;
       if (!reads && words.size() > 1 && !is_safe_setting(word)) return true;
     }
     return false;
@@ -98,9 +108,8 @@ bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> wo
 }  // namespace
 
 std::string_view git_command_in(std::string_view program) {
-  if (!program.starts_with("git-")) return {};
-  program.remove_prefix(4);
-  return is_listed(kGitCommands, program) || program == "filter-branch" ? program : std::string_view();
+  // Of one that is not known too: `git-difftool -x` runs what `git difftool -x` runs.
+  return program.starts_with("git-") ? program.substr(4) : std::string_view();
 }
 
 bool is_opaque_git(const Command& command) {

@@ -28,6 +28,7 @@ class Look {
     inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()}, false, is_script);
   }
   void text(const Word& word, bool repeats);
+  void assigned(std::span<const Word> words);
 
   void launch(std::string_view name, const Program& launcher);
   void xargs(std::size_t program, const Program& launcher);
@@ -44,6 +45,7 @@ class Look {
   void cmake();
   void database(std::string_view name);
   void number(const Word& word);
+  void names(std::string_view text);
   void test();
   void printf();
   bool may_have_more_options(std::size_t from) const;
@@ -80,11 +82,23 @@ void Look::text(const Word& word, bool repeats) {
   read_commands(out_, word.text, reading);
 }
 
+// Words of a launcher that set variables for the program behind it.
+void Look::assigned(std::span<const Word> words) {
+  for (const Word& word : words)
+    if (const std::size_t sign = word.text.find('='); sign != std::string::npos)
+      out_.sets(std::string_view(word.text).substr(0, sign), false);
+}
+
 void Look::launch(std::string_view name, const Program& launcher) {
   if (name == "command" && size() > 1 && (words_[1].is("-v") || words_[1].is("-V"))) return;  // only asks
   const auto program = first_operand(words_, launcher);
   if (!program) return note(Opaque::Launcher);
+  if (launcher.takes_assignments) assigned(std::span(words_).first(*program));
   if (name == "xargs") return xargs(*program, launcher);
+  // `exec -a NAME`: git, busybox and shells do what the name says that they are called by.
+  if (name == "exec")
+    for (std::size_t at = 1; at < *program; ++at)
+      if (words_[at].text.starts_with('-') && words_[at].text.find('a') != std::string::npos) note(Opaque::Launcher);
   rest(*program);
 }
 
@@ -215,6 +229,8 @@ void Look::named_variables() {
     const Word& word = words_[at];
     if (!word.is_literal() || steers_execution(word.text) || word.text.find('[') != std::string::npos)
       note(Opaque::Variable);
+    // zsh: `read -A functions`, `commands`, `aliases`, `options`: what a name means from here on.
+    if (word.text.starts_with('-') && word.text.find('A') != std::string::npos) note(Opaque::Variable);
     if (is_name(word.text)) out_.sets(word.text, false);
   }
 }
@@ -339,7 +355,9 @@ void Look::cmake() {
                    : note(Opaque::Launcher);
       const std::span<const Word> words = std::span(words_).subspan(at + 1);
       const auto program = first_operand(words, kEnvironment);
-      return program ? rest(at + 1 + *program) : note(Opaque::Launcher);
+      if (!program) return note(Opaque::Launcher);
+      assigned(words.first(*program));
+      return rest(at + 1 + *program);
     }
     if (text == "--") return make(at + 1);  // the words of the build tool
     // Files that are run as it is configured, beside those of the project.
@@ -426,15 +444,19 @@ void Look::builtin(std::string_view name) {
   if (name == "set") return set_options();
   if (name == "wait" && size() == 2 && words_[1].is_process) return;
   if (name == "wait" && size() > 1 && (words_[1].text.starts_with("-") || !words_[1].is_literal())) {
-    if (may_have_more_options(1) || words_[1].text.find('p') != std::string::npos) note(Opaque::Variable);
+    // -p names a variable.
+    if (may_have_more_options(1) || std::any_of(words_.begin() + 1, words_.end(), [](const Word& word) {
+          return word.text.starts_with('-') && word.text.find('p') != std::string::npos;
+        }))
+      note(Opaque::Variable);
     return;
   }
   if (name == "printf" && size() > 1 && words_[1].may_be_option() && !words_[1].is("--") &&
       !words_[1].text.starts_with("-%"))
     note(Opaque::Variable);  // -v a[...]
   if (name == "shopt") {
-    static constexpr std::array kPlain = {"-s",       "-u",      "-q",       "nullglob",
-                                          "globstar", "dotglob", "failglob", "nocaseglob"};
+    // Not nullglob: a word that is gone shifts the others, as in `find d/x* -delete`.
+    static constexpr std::array kPlain = {"-s", "-u", "-q", "globstar", "dotglob", "failglob", "nocaseglob"};
     for (std::size_t at = 1; at < size(); ++at)
       if (std::ranges::none_of(kPlain, [&](const char* one) { return words_[at].is(one); })) note(Opaque::Syntax);
     return;
@@ -462,15 +484,33 @@ void Look::number(const Word& word) {
   if (!word.is_literal() || word.text.find_first_not_of("-+0123456789") != std::string::npos) note(Opaque::Arithmetic);
 }
 
+// Of a text that zsh may calculate.
+void Look::names(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_name_char(text[at])) ++at;
+    if (begin < at && is_name_start(text[begin])) out_.named.emplace_back(text.substr(begin, at - begin));
+  }
+}
+
+// May a glob or braces become `-v` and its operand? Not where a character of a file's name is in it: `*.txt`.
+static bool may_be_test(const Word& word) {
+  return word.kind == Word::Kind::Pattern && word.splits && word.may_be_option() &&
+         (word.rest.find_first_of("{[") != std::string::npos ||
+          word.rest.find_first_not_of("*?-vRt") == std::string::npos);
+}
+
 void Look::test() {
   const std::size_t end = size() > 1 && words_.back().is("]") ? size() - 1 : size();
   for (std::size_t at = 1; at < end; ++at) {
     const Word& word = words_[at];
-    if (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits)) note(Opaque::Arithmetic);
+    if (word.is("-v") || word.is("-R") || (word.kind == Word::Kind::Unknown && word.splits) || may_be_test(word))
+      note(Opaque::Arithmetic);
     if (at + 1 >= end) break;
     if (word.is("-t")) number(words_[at + 1]);
-    // The first of two unknown words may be `-v`.
+    // The first of two unknown words may be `-v`, or the `-t` of a name.
     if (!word.is_literal() && !words_[at + 1].is_literal()) note(Opaque::Arithmetic);
+    if (!word.is_literal()) names(words_[at + 1].text);
   }
 }
 
@@ -488,8 +528,9 @@ void Look::printf() {
   }
   if (!has_numbers) return;
   for (++at; at < size(); ++at) {
-    // A literal that is no number is an error in bash and dash; zsh would calculate it.
+    // A literal that is no number is an error in bash and dash; zsh calculates it.
     if (!words_[at].is_literal() || words_[at].text.find('[') != std::string::npos) number(words_[at]);
+    else names(words_[at].text);
   }
 }
 

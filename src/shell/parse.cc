@@ -99,6 +99,10 @@ Parsed parse(std::string_view command) {
   for (const std::string& name : out.calculated)
     if (const auto place = out.variables.find(name); place == out.variables.end() || !place->second)
       out.note(Opaque::Arithmetic);
+  // A name that the line does not set is nothing, or what was there before.
+  for (const std::string& name : out.named)
+    if (const auto place = out.variables.find(name); place != out.variables.end() && !place->second)
+      out.note(Opaque::Arithmetic);
   return out;
 }
 
@@ -486,11 +490,12 @@ void Reader::simple(Command frame) {
       frame.assignments.push_back(std::move(assignment));
       continue;
     }
-    // NAME[subscript]=value: the subscript is calculated.
+    // NAME[subscript]=value: the subscript is calculated. Blanks in it do not end the word for bash, so the sign may follow later.
     if (frame.words.empty() && is_name_start(text_[begin])) {
       const std::string_view raw = text_.substr(begin, at_ - begin);
       const std::size_t end = raw.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-      if (end != std::string_view::npos && raw[end] == '[' && raw.find('=', end) != std::string_view::npos)
+      if (end != std::string_view::npos && raw[end] == '[' &&
+          (one.is_literal() || raw.find('=', end) != std::string_view::npos))
         out_.note(Opaque::Array);
     }
     if (redirects_both) out_.note(Opaque::Syntax);              // dash starts this word as a program: `a &>out b`

@@ -140,6 +140,7 @@ struct Parsed {
   std::size_t words = 0;                                    // of all commands
   std::map<std::string, bool, std::less<>> variables = {};  // that the line sets: to nothing but numbers?
   std::vector<std::string> calculated = {};                 // variables whose value a builtin reads as a number
+  std::vector<std::string> named = {};                      // names in texts that are no numbers, where zsh calculates
 
   bool opaque() const { return !because.empty(); }
   void note(Opaque reason);

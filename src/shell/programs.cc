@@ -102,12 +102,13 @@ constexpr Program kPrograms[] = {
     {.names = "xvfb-run", .runs = Runs::Rest, .writes = Writes::Nothing, .flags = "a", .long_flags = "auto-servernum"},
 
     // --- shells
-    {.names = "sh bash dash ash zsh ksh ksh93 mksh lksh pdksh yash rbash rzsh posh hush",
+    {.names = "sh bash dash ash zsh rbash rzsh",
      .runs = Runs::Shell,
      .writes = Writes::Nothing},
 
     // --- run or load what they are given in a way of their own: opaque
     {.names = "eval source . alias unalias hash rehash enable disable bind bindkey complete compgen compopt compctl fc "
+              "zregexparse private getln pushln bye run-help which-command "
               "history coproc let "
               "mapfile readarray repeat noglob nocorrect foreach setopt unsetopt emulate zmodload autoload zle sched "
               "functions "
@@ -138,9 +139,13 @@ constexpr Program kPrograms[] = {
               "pico joe mg micro helix hx kak "
               "gdb lldb strace ltrace dtrace bpftrace valgrind perf rr socat osascript xdg-open open less more most pg "
               "man info lynx w3m links "
-              "mail mailx mutt ftp lftp gnuplot dc m4 mysql mariadb mysqlsh sqlplus tclsh wish expectk",
+              "mail mailx mutt ftp sftp lftp telnet smbclient duckdb litecli pgcli mycli usql ansible ansible-console "
+              "gnuplot dc m4 mysql mariadb mysqlsh sqlplus tclsh wish expectk",
      .runs = Runs::Text},
-    {.names = "fish csh tcsh pwsh powershell cmd cmd.exe nu elvish xonsh rc es scsh wsl wsl.exe", .runs = Runs::Text},
+    // ksh and its kind calculate where the three shells do not: `[ "$x" -eq 0 ]`.
+    {.names = "ksh ksh93 mksh lksh oksh pdksh yash posh hush fish csh tcsh pwsh powershell cmd cmd.exe nu elvish xonsh "
+              "rc es scsh wsl wsl.exe",
+     .runs = Runs::Text},
 
     // --- with readers of their own
     {.names = "find gfind", .runs = Runs::Own, .writes = Writes::Own},
@@ -473,7 +478,14 @@ constexpr Program kPrograms[] = {
     {.names = "bsdtar", .long_running = "use-compress-program"},
     {.names = "cpio", .long_running = "rsh-command"},
     {.names = "rsync", .running = "e", .long_running = "rsh rsync-path daemon"},
-    {.names = "scp sftp", .running = "SoFDb"},
+    {.names = "scp", .running = "SoFD"},
+    {.names = "ssh-keygen", .running = "Dw"},
+    {.names = "ssh-add", .running = "sS"},
+    {.names = "gpg gpg2",
+     .long_running = "agent-program dirmngr-program keyboxd-program exec-path photo-viewer options homedir"},
+    {.names = "bat batcat delta ag ack", .long_running = "pager config-file ackrc"},
+    {.names = "fzf sk", .long_running = "preview bind with-shell"},
+    {.names = "ar nm ranlib ld", .long_running = "-plugin plugin"},
     {.names = "split", .long_running = "filter"},
     {.names = "zip", .running = "T", .long_running = "unzip-command test"},
     {.names = "fd fdfind", .running = "xX", .long_running = "exec exec-batch"},
@@ -481,27 +493,35 @@ constexpr Program kPrograms[] = {
     {.names = "nc ncat netcat", .running = "ec", .long_running = "exec sh-exec lua-exec"},
     {.names = "go", .long_running = "-ldflags ldflags -exec -toolexec -vettool -overlay exec toolexec vettool overlay"},
     {.names = "gcc g++ cc c++ clang clang++ cpp gfortran",
-     .long_running = "-B -wrapper -specs -fplugin -fpass-plugin -fuse-ld -load -Xlinker -Xclang specs prefix"},
-    {.names = "rustc", .running = "C", .long_running = "codegen"},
+     .long_running = "-B -wrapper -specs -fplugin -fpass-plugin -fuse-ld -load -Xlinker -Xclang -mllvm "
+                     "-gcc-toolchain -ccc-install-dir -ccc-gcc-name specs prefix ld-path config gcc-toolchain "
+                     "gcc-install-dir cuda-path ptxas-path hip-path rocm-path"},
+    {.names = "rustc", .running = "CZ", .long_running = "codegen"},
     {.names = "cargo", .long_running = "config"},
     {.names = "ctags", .long_running = "options"},
     {.names = "tcpdump", .running = "z"},
     {.names = "aria2c",
      .long_running = "on-bt-download-complete on-download-complete on-download-error on-download-pause "
                      "on-download-start on-download-stop conf-path"},
-    {.names = "youtube-dl yt-dlp", .long_running = "exec external-downloader config-locations plugin-dirs netrc-cmd"},
+    {.names = "youtube-dl yt-dlp",
+     .long_running = "exec exec-before-download external-downloader downloader ffmpeg-location use-postprocessor "
+                     "config-locations plugin-dirs netrc-cmd"},
     {.names = "tex latex pdftex pdflatex xelatex lualatex",
-     .long_running = "-shell-escape -enable-write18 shell-escape enable-write18"},
+     .long_running = "-shell-escape -enable-write18 -cnf-line shell-escape enable-write18 cnf-line"},
     {.names = "apt apt-get aptitude apt-cache", .running = "oc", .long_running = "option config-file"},
     {.names = "dpkg", .long_running = "pre-invoke post-invoke status-logger admindir instdir root"},
     {.names = "svn", .long_running = "diff-cmd diff3-cmd editor-cmd config-option config-dir"},
-    {.names = "hg", .long_running = "config config-file"},
+    {.names = "hg", .running = "ecpt", .long_running = "config config-file ssh remotecmd command program tool"},
     {.names = "helm", .long_running = "post-renderer kubeconfig"},
-    {.names = "npm pnpm", .long_running = "script-shell"},
-    {.names = "kubectl oc", .long_running = "kubeconfig"},
-    {.names = "openssl", .long_running = "-engine -provider -provider-path -config engine provider config"},
-    {.names = "nmap", .long_running = "script"},
-    {.names = "ansible ansible-playbook", .running = "e", .long_running = "extra-vars"},
+    {.names = "npm pnpm",
+     .long_running = "script-shell git editor shell viewer browser node-options node-gyp python userconfig "
+                     "onload-script init-module call pnpmfile"},
+    {.names = "kubectl oc", .long_running = "kubeconfig exec-command"},
+    {.names = "openssl",
+     .long_running = "-engine -provider -provider-path -config -pre -post -keygen_engine -ssl_client_engine engine "
+                     "provider config pre post keygen_engine ssl_client_engine"},
+    {.names = "nmap", .long_running = "script datadir"},
+    {.names = "ansible-playbook", .running = "e", .long_running = "extra-vars"},
     {.names = "curl", .running = "K", .long_running = "config engine"},
     {.names = "redis-cli", .long_running = "eval"},
 };
@@ -588,7 +608,7 @@ Options options_of(const Command& command, const Program& program) {
     }
     const auto next_word = [&]() -> const Word* {
       if (at + 1 >= words.size()) return nullptr;
-      if (words[at + 1].splits) out.may_hide_option = true;
+      if (words[at + 1].splits) out.may_hide_option = out.may_shift = true;
       return &words[++at];
     };
     if (text.starts_with("--")) {
@@ -696,6 +716,7 @@ bool has_running_option(const Command& command, const Program& program) {
     }
     if (is_running_option(word.text, program.running, program.long_running)) return true;
     // A file of options, and a plugin of the linker.
+    if (program.names == "rustc" && word.text.starts_with('@')) return true;
     if (program.names.starts_with("gcc ") &&
         (word.text.starts_with('@') ||
          (word.text.starts_with("-Wl,") && word.text.find_first_of("@p") != std::string::npos &&

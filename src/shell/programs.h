@@ -60,6 +60,7 @@ struct Options {
   std::vector<const Word*> operands = {};
   bool all_known = true;         // no option is missing in the table
   bool may_hide_option = false;  // a word may turn out to be an option
+  bool may_shift = false;        // the value of an option may become several words: the others are operands
   bool has(std::string_view name) const;
 };
 Options options_of(const Command& command, const Program& program);
@@ -86,7 +87,7 @@ bool is_running_option(std::string_view word, std::string_view shorts, std::stri
 
 // May this command run a program that its words do not show?
 bool is_opaque_git(const Command& command);
-// `push` for `git-push`; empty: it is no command of git.
+// `push` for `git-push`; empty: the program has no such name.
 std::string_view git_command_in(std::string_view program);
 
 // --- texts that programs interpret (scripts.cc): what is not certain is not plain

@@ -52,6 +52,10 @@ bool Reader::redirection(Command& command) {
       (out.target.text.front() == '-' || is_digit(out.target.text.front())) &&
       !std::ranges::all_of(out.target.text, is_digit))
     out_.note(Opaque::Syntax);
+  // bash expands a name behind `>&` twice: what quotes kept from it the first time runs the second time.
+  if ((out.operation == ">&" || out.operation == "<&") &&
+      (out.target.quoted || !out.target.is_literal() || out.target.text.find_first_of("$`\\") != std::string::npos))
+    out_.note(Opaque::Syntax);
   command.redirections.push_back(std::move(out));
   return true;
 }

@@ -20,6 +20,8 @@ constexpr std::string_view kNames =
     "GLOBIGNORE EXECIGNORE HISTFILE INPUTRC BASH_COMPAT BASH_XTRACEFD POSIXLY_CORRECT MODULE_PATH module_path path "
     "fpath cdpath "
     "prompt PROMPT RPROMPT NULLCMD READNULLCMD COMMAND_NOT_FOUND_HANDLE FCEDIT TMPPREFIX "
+    // names of programs for bash, the name that zsh calls a program by, the characters that begin a comment
+    "BASH_CMDS BASH_ALIASES ARGV0 histchars HISTCHARS "
     // the C library and the loader
     "GCONV_PATH LOCPATH NLSPATH HOSTALIASES RES_OPTIONS LOCALDOMAIN GETCONF_DIR MALLOC_TRACE TZDIR TERMINFO "
     "TERMINFO_DIRS TERMCAP "
@@ -39,7 +41,7 @@ constexpr std::string_view kNames =
     "STTY HOSTCC HOSTCXX CUDACXX GOCACHEPROG SSH_SK_HELPER GST_PLUGIN_SCANNER GDK_PIXBUF_MODULE_FILE ODBCSYSINI "
     "ODBCINI "
     "DENO_DIR BUN_OPTIONS LUA_INIT LUA_PATH LUA_CPATH TCLLIBPATH TCL_LIBRARY TK_LIBRARY PHPRC PHP_INI_SCAN_DIR R_HOME "
-    "R_PROFILE "
+    "R_PROFILE R_TESTS R_DEFAULT_PACKAGES MIX_EXS RUBYGEMS_GEMDEPS TS_NODE_PROJECT "
     "R_PROFILE_USER R_ENVIRON R_ENVIRON_USER R_LIBS R_LIBS_USER JULIA_LOAD_PATH JULIA_DEPOT_PATH JULIA_PROJECT "
     "OCTAVE_PATH GUILE_LOAD_PATH "
     "GUILE_LOAD_COMPILED_PATH EMACSLOADPATH EMACSDATA ERL_LIBS ERL_FLAGS ERL_AFLAGS ERL_ZFLAGS ELIXIR_ERL_OPTIONS "
@@ -63,6 +65,8 @@ constexpr std::string_view kNames =
     "CARGO CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN GOFLAGS GOPATH GOROOT GOENV GOTOOLDIR GOPROXY GOTOOLCHAIN GOVCS "
     "GOAUTH CGO_CFLAGS CGO_LDFLAGS "
     "CCACHE_PREFIX CCACHE_PREFIX_CPP CCACHE_COMPILER CCACHE_PATH CCACHE_CONFIGPATH DISTCC_HOSTS SCCACHE_CONF "
+    // programs of make's own rules
+    "RM CO GET LINT TANGLE CTANGLE WEAVE CWEAVE TEX TEXI2DVI PC M2C "
     "PIP_CONFIG_FILE PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_REQUIRE_VIRTUALENV UV_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL "
     "UV_CONFIG_FILE VIRTUAL_ENV "
     "CONDA_EXE CONDA_PREFIX PIPENV_PIPFILE POETRY_HOME NPM_CONFIG_PREFIX COREPACK_HOME YARN_RC_FILENAME "
@@ -76,12 +80,13 @@ constexpr std::string_view kNames =
     "ANSIBLE_CONFIG ANSIBLE_LIBRARY VAGRANT_VAGRANTFILE VAGRANT_CWD PACKER_PLUGIN_PATH PULUMI_HOME GH_CONFIG_DIR "
     "GH_PATH HUB_CONFIG "
     // files and networks
-    "TAR_OPTIONS RSYNC_RSH RSYNC_CONNECT_PROG RSYNC_PROXY CVS_RSH CVSEDITOR SVN_SSH SVN_EDITOR HGRCPATH HGEDITOR "
+    "TAR_OPTIONS TAPE RSYNC_RSH RSYNC_CONNECT_PROG RSYNC_PROXY CVS_RSH CVSEDITOR SVN_SSH SVN_EDITOR HGRCPATH HGEDITOR "
     "HGMERGE BZR_HOME "
     "ZIPOPT UNZIP ZIP GZIP BZIP BZIP2 XZ_OPT XZ_DEFAULTS GREP_OPTIONS RIPGREP_CONFIG_PATH FZF_DEFAULT_COMMAND "
     "FZF_DEFAULT_OPTS "
     "BAT_CONFIG_PATH OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES SSL_CERT_FILE SSL_CERT_DIR CURL_HOME CURL_CA_BUNDLE "
-    "WGETRC "
+    "WGETRC SYSTEM_WGETRC ODBCINSTINI OPENSSL_CONF_INCLUDE GST_REGISTRY CLOUDSDK_GSUTIL_PYTHON CLOUDSDK_BQ_PYTHON "
+    "TF_DATA_DIR TF_REATTACH_PROVIDERS shell_escape shell_escape_commands openout_any "
     "http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NETRC PGSERVICEFILE "
     "PGSYSCONFDIR PSQLRC PSQL_EDITOR "
     "PSQL_PAGER MYSQL_HOME MYSQL_TEST_LOGIN_FILE SQLITE_HISTORY GNUPGHOME GNUPLOT_LIB MAGIC MAGICK_CONFIGURE_PATH "
@@ -97,7 +102,7 @@ constexpr std::string_view kNames =
     // Baton itself
     "BATON BATON_HOME BATON_STORE BATON_TOKEN BATON_IN_PROCESS ";
 
-constexpr std::array kPrefixes = {"LD_",          "DYLD_",    "BASH_FUNC_",    "npm_config_",  "NPM_CONFIG_",
+constexpr std::array kPrefixes = {"LD_",          "DYLD_",    "BASH_FUNC_",    "CARGO_CREDENTIAL_",
                                   "YARN_",        "PNPM_",    "CARGO_TARGET_", "CARGO_BUILD_", "CARGO_UNSTABLE_",
                                   "CARGO_ALIAS_", "PERL5",    "LUA_",          "PYTHON",       "DOTNET_",
                                   "COMPlus_",     "CORECLR_", "JAVA_",         "MAKE_",        "ANSIBLE_",
@@ -107,7 +112,8 @@ constexpr std::array kPrefixes = {"LD_",          "DYLD_",    "BASH_FUNC_",    "
 // Parameters that are numbers: what is assigned to them is calculated, and a subscript in it runs the commands that it holds.
 constexpr std::string_view kNumbers =
     "RANDOM SRANDOM SECONDS OPTIND HISTCMD COLUMNS LINES HISTSIZE SAVEHIST SHLVL UID EUID GID EGID PPID FUNCNEST ERRNO "
-    "MAILCHECK KEYTIMEOUT LISTMAX TMOUT LINENO BASHPID TRY_BLOCK_ERROR TTYIDLE BAUD DIRSTACKSIZE LOGCHECK REPORTTIME";
+    "MAILCHECK KEYTIMEOUT LISTMAX TMOUT LINENO BASHPID TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE BAUD "
+    "DIRSTACKSIZE LOGCHECK REPORTTIME";
 
 // How programs call the variables that they load code or settings by. Of a variable that only the shell has they say nothing.
 constexpr std::array kSuffixes = {
@@ -115,7 +121,8 @@ constexpr std::array kSuffixes = {
     "_HOME",  "_INIT",    "PRELOAD",  "PLUGIN",   "PLUGINS", "_LIB",      "_LIBS",   "LIBRARY", "_COMMAND", "_CMD",
     "_SHELL", "_EXEC",    "WRAPPER",  "LAUNCHER", "ASKPASS", "LOADER",    "MODULE",  "MODULES", "STARTUP",  "HOOK",
     "HOOKS",  "_RSH",     "_SSH",     "BROWSER",  "_PROXY",  "_proxy",    "_EDITOR", "PAGER",   "_PROGRAM", "_BIN",
-    "SCRIPT", "_SCRIPTS", "COMPILER", "LINKER",   "_RUNNER", "TOOLCHAIN", "_AGENT",  "_ENGINE"};
+    "SCRIPT", "_SCRIPTS", "COMPILER", "LINKER",   "_RUNNER", "TOOLCHAIN", "_AGENT",  "_ENGINE", "_HELPER", "_PROVIDER",
+    "MODULE_DIR", "PLUGIN_DIR", "MODULE_FILE"};
 
 bool is_known_locale(const Word& value) {
   if (!value.is_literal()) return false;
@@ -152,6 +159,8 @@ bool steers_execution(std::string_view variable, const Word* value) {
   for (const char* harmless :
        {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUTF8"})
     if (variable == harmless) return false;
+  // npm reads its settings in any case.
+  if (to_lower_ascii(variable).starts_with("npm_config_")) return true;
   return std::ranges::any_of(kPrefixes, [&](const char* one) { return variable.starts_with(one); });
 }
 

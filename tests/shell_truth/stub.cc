@@ -174,8 +174,13 @@ void launch(const char* name, char** words) {
   const bool passes = is(name, "ssh-agent") || is(name, "sudo") || is(name, "doas") || is(name, "busybox") ||
                       is(name, "npx") || is(name, "fakeroot");
   if (passes) {
-    for (; *words != nullptr && **words == '-'; ++words)
-      if ((is(*words, "-u") || is(*words, "-t") || is(*words, "-a")) && words[1] != nullptr) ++words;
+    const char* values = is(name, "sudo") ? "ugpCTrtU" : is(name, "ssh-agent") ? "aEOPt" : is(name, "doas") ? "u" : "";
+    for (; *words != nullptr && **words == '-'; ++words) {
+      const char* word = *words;
+      const bool is_short = word[1] != '\0' && word[2] == '\0' && std::strchr(values, word[1]) != nullptr;
+      const bool is_long = is(word, "--user") || is(word, "--group") || is(word, "--prompt");
+      if ((is_short || is_long) && words[1] != nullptr) ++words;
+    }
     while (*words != nullptr && is(name, "sudo") && is_assignment(*words)) ++words;
     if (*words != nullptr) start(words);
   }
