@@ -565,6 +565,25 @@ def without_an_id(place):
     need(client.end() == 0, client.stderr())
 
 
+def members_in_another_case(place):
+    """A server that ignores case would read another method, or another tool, than the one that was judged."""
+    client = place.client("--env", "FIXTURE_READ", environment={"FIXTURE_READ": place.read})
+    client.begin()
+    client.tools()
+    said = [{"method": "ping", "Method": "tools/call", "params": {"name": "secret"}},
+            {"method": "tools/call", "params": {"name": "echo", "Name": "secret", "arguments": {"text": "x"}}},
+            {"method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}, "ARGUMENTS": {"text": "y"}}},
+            {"method": "resources/read", "params": {"uri": "file:///srv/a", "URI": "file:///etc/shadow"}}]
+    for number, message in enumerate(said, 700):
+        client.say({"jsonrpc": "2.0", "id": number, **message})
+        answer = client.wait(number)
+        need(answer["error"]["code"] == -32600 and "only in case" in answer["error"]["message"], answer)
+    need(client.text("echo", {"text": "on", "Text": "as it likes"}) == "on", "arguments have any members")
+    read = Path(place.read).read_text()
+    need("secret" not in read and "ARGUMENTS" not in read and "shadow" not in read, read)
+    need(client.end() == 0, client.stderr())
+
+
 def operations_refused(place):
     """A pack that says nothing about other requests refuses them; the server never sees them."""
     client = place.client()
@@ -1283,6 +1302,7 @@ STORIES = {
     "timeout_is_unknown": (timeout_is_unknown, {}),
     "server_dies": (server_dies, {}),
     "without_an_id": (without_an_id, {}),
+    "members_in_another_case": (members_in_another_case, {}),
     "operations_refused": (operations_refused, {"session": {"mcp": {}}}),
     "operations_judged": (operations_judged, {"contracts": {"server:resources.read": {
         "argument_value_invariants": [{"path": "$.uri", "regex": "^file:///srv/"}]}}, "session": {"mcp": {}}}),

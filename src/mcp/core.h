@@ -295,6 +295,9 @@ class Conversation::Core {
   void discover_answered(Ticket ticket, Message& message);
   void client_tools_list(Ticket ticket, Message& message);
   void tools_list_answered(Ticket ticket, std::size_t server, Message& message);
+  bool is_respelled(std::size_t server, std::string_view where, json::Node definition);
+  bool may_list(std::size_t server, json::Node element, std::size_t at);
+  void list_answered(Ticket ticket, std::size_t server, std::string_view member, Message& message);
   void gather_list(Ticket ticket, std::string_view method, std::string_view member);
   void own_answered(std::uint64_t number, std::size_t server, Message* message);  // null: there will be none
   void read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message);

@@ -2,6 +2,7 @@
 // The beginning of a conversation, and the lists: of tools, narrowed; and of everything else where there are several servers.
 #include <algorithm>
 
+#include "base/text.h"
 #include "contract/plan.h"
 #include "contract/tools_lock.h"
 #include "hooks/names.h"
@@ -261,11 +262,23 @@ void Conversation::Core::client_tools_list(Ticket ticket, Message& message) {
   pass_to_server(ticket, 0, message);
 }
 
+// A client that ignores case would show another text than the one that was looked at.
+bool Conversation::Core::is_respelled(std::size_t server, std::string_view where, json::Node definition) {
+  const std::string_view respelled = respelled_in_definition(definition);
+  if (respelled.empty()) return false;
+  const json::Node name = definition["name"];
+  note_dropped("server `" + catalogue.server_name(server) + "`", where,
+               "the definition of " + printable(name.is_string() ? name.string() : "?", 200) + " has a member `" +
+                   printable(respelled, 60) + "`");
+  return true;
+}
+
 ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
   ToolsPage out;
   for (const json::Node definition : tools.elements()) {
     const json::Node name = definition["name"];
     if (!name.is_string()) continue;
+    if (is_respelled(server, "tools/list", definition)) continue;
     note_all(catalogue.see(server, definition));
     // What could not be pinned is not shown, nor is what has Baton's own names.
     if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;
