@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of a call: proposed, perhaps waited for, begun, forwarded, perhaps tried again, settled, answered.
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "contract/plan.h"
@@ -73,11 +74,11 @@ bool comes_back(const Call& call) {
          (call.is_tool() || call.method == "prompts/get" || call.method == "resources/read");
 }
 
-// Only these may be answered so. With content it is a result like any other, whatever else it says.
+// Only these may be answered so. With anything more it is a result like any other, whatever else it says.
 bool is_input_required(const Call& call, json::Node result) {
-  for (const std::string_view member : {"content", "structuredContent", "contents", "messages"})
-    if (result[member]) return false;
-  return call.is_tool() || call.method == "prompts/get" || call.method == "resources/read";
+  constexpr auto kKnown = std::to_array<std::string_view>({"resultType", "inputRequests", "requestState"});
+  return result["resultType"].is_text("input_required") && !has_more_than(result, kKnown) &&
+         (call.is_tool() || call.method == "prompts/get" || call.method == "resources/read");
 }
 
 }  // namespace
@@ -558,9 +559,14 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
   const bool is_wanted = request != open_requests.end();
   if (message.kind() == Message::Kind::Result) {
     if (call.is_tool() && is_task(call, message)) return begin_task(call, message);
-    if (call.era == Era::Modern && message.result()["resultType"].is_text("input_required") && is_wanted &&
-        is_input_required(call, message.result())) {
+    if (call.era == Era::Modern && is_wanted && is_input_required(call, message.result())) {
       if (!asks_for_input(call, message)) suspend(call, message);
+      return;
+    }
+    if (call.era == Era::Modern && is_wanted && has_input_requests(message.result())) {
+      Outcome refused;
+      refused.unjudged = "it asks the client for input where that is not possible, or says more than that";
+      is_refused(call, refused);
       return;
     }
   }
@@ -763,6 +769,7 @@ void Conversation::Core::suspend(Call& call, Message& message) {
   state.expires_ms = now + options.state_lifetime;
   state.number = call.round;
   std::vector<Splice> splices = {setting(message.result(), "requestState", quoted(seal(options.seal_key, state)))};
+  if (auto meta = removing_meta(message.result())) splices.push_back(std::move(*meta));
   if (request.id != message.id_text()) splices.push_back(replacing(message.id(), request.id));
   std::string bytes = splice(message.bytes(), std::move(splices));
   const Ticket ticket = call.open;

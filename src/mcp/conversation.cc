@@ -522,7 +522,17 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
     if (const auto call = calls.find(what.number); call != calls.end()) call_answered(call->second, message);
     return;
   }
-  switch (open_requests.at(ticket).kind) {
+  const OpenRequest& request = open_requests.at(ticket);
+  const bool is_of_task =
+      request.kind == Kind::TaskResult || request.kind == Kind::TaskGet || request.kind == Kind::TaskCancel;
+  // What the client is asked for is judged in answers to what was judged; these are not.
+  if (!is_of_task && ((request.era == Era::Modern && has_input_requests(message.result())) ||
+                      error_code_of(message) == kUrlElicitationRequired))
+    return answer_error(ticket, kDenied,
+                        "the server `" + catalogue.server_name(server) +
+                            "` asks the client for input in an answer to `" + request.method +
+                            "`, which is not possible");
+  switch (request.kind) {
     case Kind::Initialize: return initialize_answered(ticket, message);
     case Kind::Discover: return discover_answered(ticket, message);
     case Kind::ToolsList: return tools_list_answered(ticket, server, message);

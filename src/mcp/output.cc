@@ -348,6 +348,24 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
   return out;
 }
 
+bool has_more_than(json::Node result, std::span<const std::string_view> known) {
+  return any_of(result.members(), [&](const json::Member& one) {
+    if (one.name() == "_meta" || std::ranges::find(known, one.name()) != known.end()) return false;
+    return one.name() == "isError" ? !one.value.is_boolean() : !is_of_protocol(one);
+  });
+}
+
+std::optional<Splice> removing_meta(json::Node result) {
+  for (const json::Member one : result.members())
+    if (one.name() == "_meta" && is_more(one)) return removing(result, "_meta");
+  return std::nullopt;
+}
+
+bool has_input_requests(json::Node result) {
+  const json::Node inputs = result["inputRequests"];
+  return inputs && !(inputs.is_object() && inputs.size() == 0);
+}
+
 // --- taken out ------------------------------------------------------------------------------------------------------------------------
 
 namespace {

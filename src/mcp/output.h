@@ -22,6 +22,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,13 @@ Outcome outcome_of_result(json::Node result, std::size_t bytes_max);
 Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t bytes_max);
 // Of the error object of a JSON-RPC error.
 Outcome outcome_of_error(json::Node error, std::size_t bytes_max);
+
+// Has a result members beside `known` and those that the protocol has for all results?
+bool has_more_than(json::Node result, std::span<const std::string_view> known);
+// Takes `_meta` out of a result that is handed on unjudged; nothing: it has none, or one that the protocol defines.
+std::optional<Splice> removing_meta(json::Node result);
+// Does a result ask the client for input?
+bool has_input_requests(json::Node result);
 
 // --- taken out ------------------------------------------------------------------------------------------------------------------------
 
