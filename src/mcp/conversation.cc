@@ -540,7 +540,9 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
     case Kind::TaskGet:
     case Kind::TaskCancel: return task_answered(ticket, server, message);
     case Kind::Listen: return listen_answered(ticket, message);
-    default: return pass_answer(ticket, message);
+    default:
+      if (request.method == "tasks/list") return task_list_answered(ticket, server, message);
+      return pass_answer(ticket, message);
   }
 }
 
@@ -638,7 +640,8 @@ void Conversation::Core::server_notification(std::size_t server, Message& messag
     ++counts.unexpected;
     return;
   }
-  if (method == "notifications/tasks") return task_notice(server, message, ticket);
+  if (method == "notifications/tasks" || method == "notifications/tasks/status")
+    return task_notice(server, message, ticket);
   if (method == "notifications/subscriptions/acknowledged") return acknowledged(server, message, ticket);
   // A notice of a subscription goes where that was asked for.
   if (const json::Node subscription = message.meta()[kMetaSubscriptionId]) {

@@ -395,6 +395,7 @@ class Conversation::Core {
   void begin_task(Call& call, Message& message);
   bool client_task(Ticket ticket, Message& message);
   void task_answered(Ticket ticket, std::size_t server, Message& message);
+  void task_list_answered(Ticket ticket, std::size_t server, Message& message);
   void task_notice(std::size_t server, Message& message, Ticket ticket);
   void task_ended(const std::string& key, std::string_view how);
   void end_task(TaskState& task);
