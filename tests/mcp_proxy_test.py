@@ -1140,10 +1140,28 @@ def http_busy(place):
     need(client.end() == 0, client.stderr())
 
 
+def http_astray(place):
+    """What answers something else is no answer: the call fails immediately."""
+    client = place.client("--upstream", over_http(place))
+    client.begin()
+    for text in ("astray", "astray without an id"):
+        began = time.monotonic()
+        answer = client.call("echo", {"text": text})
+        need("error" in answer or answer["result"].get("isError"), answer)
+        need(time.monotonic() - began < 20, "it does not wait for its time to be over")
+    need(client.text("echo", {"text": "on"}) == "on", "it goes on")
+    need(client.end() == 0, client.stderr())
+
+
 def http_nobody(place):
     client = place.client("--upstream", "http://127.0.0.1:9/mcp")
     answer = client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
     need("error" in answer, answer)
+    need(client.end() == 0, client.stderr())
+    client = place.client("--upstream", "http://127.0.0.1:9/mcp")
+    client.modern, client.capabilities = True, {}
+    answer = client.call("echo", {"text": "x"})
+    need("could not be asked" in answer.get("error", {}).get("message", ""), f"nobody says that its definition changed: {answer}")
     need(client.end() == 0, client.stderr())
 
 
@@ -1340,6 +1358,7 @@ STORIES = {
     "http_legacy": (http_legacy, {}),
     "http_modern": (http_modern, {}),
     "http_busy": (http_busy, {"echo": {"retries": {"max_attempts": 3, "retry_on": []}}}),
+    "http_astray": (http_astray, {}),
     "http_nobody": (http_nobody, {}),
     "http_left_and_taken_up": (http_left_and_taken_up, {}),
     "listens_over_tls": (listens_over_tls, {}),

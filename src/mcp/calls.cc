@@ -236,7 +236,7 @@ std::optional<Denial> Conversation::Core::against_definition(std::size_t server,
 }
 
 // The definitions of a server are known, or could not be read.
-void Conversation::Core::pinned(std::size_t server, bool failed) {
+void Conversation::Core::pinned(std::size_t server, bool failed, std::string_view problem) {
   std::vector<CallNumber> waiting;
   for (const auto& [number, call] : calls)
     if (call.server == server && call.state == State::Pinning) waiting.push_back(number);
@@ -245,10 +245,14 @@ void Conversation::Core::pinned(std::size_t server, bool failed) {
     if (found == calls.end()) continue;
     Call& call = found->second;
     if (!failed) propose(call);
-    else if (cannot_reach(server)) {
-      answer_error(call.open, kInternalError, unreachable_text(server));
+    else {
+      answer_error(call.open, kInternalError,
+                   cannot_reach(server) ? unreachable_text(server)
+                                        : "nothing was called: the server `" + catalogue.server_name(server) +
+                                              "` was asked for the definitions of its tools first, and " +
+                                              std::string(problem) + "; try again in a moment");
       end_call(number);
-    } else deny(call, definition_changed(server, call.tool, "its definition could not be read"));
+    }
   }
 }
 

@@ -428,7 +428,7 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
     if (auto known = without_unknown_content(message)) return from_server(server, std::move(*known), ticket);
   switch (message.kind()) {
     case Message::Kind::Broken:
-      unreadable_from_server(server, message, ticket);
+      unreadable_from_server(server, message, ticket, "its answer cannot be read: " + message.fault());
       if (++counts.garbage <= 10)
         out->push_back(
             Note{"the server `" + catalogue.server_name(server) + "` sent what is no message: " + message.fault()});
@@ -441,6 +441,10 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
     }
     case Message::Kind::Request: return server_asks(server, message, ticket);
     case Message::Kind::Notification: return server_notification(server, message, ticket);
+    case Message::Kind::Error:
+      if (message.id().is_null())
+        return unreadable_from_server(server, message, ticket, "it could not read what it was sent");
+      [[fallthrough]];
     default: return server_answer(server, message);
   }
 }
@@ -460,7 +464,7 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   const Sent what = found->second;
   if (what.whose == Sent::Whose::Own) {
     forget_sent(ticket);
-    return own_answered(what.number, server, nullptr);
+    return own_answered(what.number, server, nullptr, "its answer is too large");
   }
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError,
@@ -477,7 +481,8 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
 }
 
 // What cannot be read and names an open request was its answer: there will be no other.
-void Conversation::Core::unreadable_from_server(std::size_t server, const Message& message, Ticket ticket) {
+void Conversation::Core::unreadable_from_server(std::size_t server, const Message& message, Ticket ticket,
+                                                const std::string& problem) {
   if (message.root()["method"]) return;  // a request of its own: its id is none of ours
   std::string id = message.id_text();
   if (id.empty()) {
@@ -486,16 +491,20 @@ void Conversation::Core::unreadable_from_server(std::size_t server, const Messag
     const std::size_t tail = bytes.size() > Lines::kKept ? bytes.size() - Lines::kKept : 0;
     const std::string text = id_in_ends(bytes.substr(0, Lines::kKept), std::string_view(bytes).substr(tail));
     if (const auto document = json::parse(text)) id = id_key(document->root());
+    // Without an id it is the answer of the one request that is open, if it looks like one.
+    const bool is_answer =
+        bytes.starts_with('{') && (bytes.find(R"("result")") < Lines::kKept || bytes.find(R"("error")") < Lines::kKept);
+    if (id.empty() && is_answer && ticket == 0 && by_sent_id[server].size() == 1)
+      ticket = by_sent_id[server].begin()->second;
   }
   if (const auto found = by_sent_id[server].find(id); found != by_sent_id[server].end()) ticket = found->second;
   const auto found = sent.find(ticket);
   if (found == sent.end() || found->second.server != server) return;
   const Sent what = found->second;
-  const std::string problem = "its answer cannot be read: " + message.fault();
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError, "the server `" + catalogue.server_name(server) + "`: " + problem);
   forget_sent(ticket);
-  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr);
+  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr, problem);
   const auto call = calls.find(what.number);
   if (call == calls.end()) return;
   call->second.sent = 0;
@@ -678,7 +687,8 @@ void Conversation::Core::attempt_failed(std::size_t server, Ticket ticket, Attem
   const std::string why = "the server `" + catalogue.server_name(server) + "` could not be asked: " + failure.message;
   if (what.whose == Sent::Whose::Client) return answer_error(ticket, kInternalError, why);
   forget_sent(ticket);
-  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr);
+  if (what.whose == Sent::Whose::Own)
+    return own_answered(what.number, server, nullptr, "could not be asked: " + failure.message);
   const auto call = calls.find(what.number);
   if (call == calls.end()) return;
   Outcome outcome;

@@ -162,6 +162,7 @@ struct Gathering {
   std::size_t waits_for = 0;                               // servers
   std::size_t bytes = 0;
   bool failed = false;
+  std::string problem;  // then
 };
 
 struct OwnRequest {
@@ -272,7 +273,7 @@ class Conversation::Core {
   bool was_sent(const OpenRequest& request, Ticket ticket) const;
   // A message without a verdict that is not let through: said in the log, the first times.
   void note_dropped(std::string_view who, std::string_view method, std::string_view why);
-  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket);
+  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket, const std::string& problem);
   Timer arm(CallNumber call, Milliseconds after);
   void disarm(Timer& timer);
   void rang(Timer timer);
@@ -299,7 +300,8 @@ class Conversation::Core {
   bool may_list(std::size_t server, json::Node element, std::size_t at);
   void list_answered(Ticket ticket, std::size_t server, std::string_view member, Message& message);
   void gather_list(Ticket ticket, std::string_view method, std::string_view member);
-  void own_answered(std::uint64_t number, std::size_t server, Message* message);  // null: there will be none
+  // `message` null: there will be none, because of `problem`.
+  void own_answered(std::uint64_t number, std::size_t server, Message* message, std::string_view problem = {});
   void read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message);
   void gathered(std::uint64_t number);
   void ask_pins(std::size_t server);
@@ -384,7 +386,7 @@ class Conversation::Core {
   void suspend(Call& call, Message& message);
   void elicitation_answered(CallNumber number, Message& message);
   void handed_off(Question question, const NodeAnswer& answer);
-  void pinned(std::size_t server, bool failed);
+  void pinned(std::size_t server, bool failed, std::string_view problem);
   void count_denial() { ++counts.denied; }
   Denial definition_changed(std::size_t server, std::string_view tool, std::string_view what) const;
   std::optional<Denial> against_definition(std::size_t server, std::string_view tool) const;

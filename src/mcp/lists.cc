@@ -529,7 +529,8 @@ void Conversation::Core::ask_pins(std::size_t server) {
               own_params());
 }
 
-void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, Message* message) {
+void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, Message* message,
+                                      std::string_view problem) {
   const auto found = own_requests.find(number);
   if (found == own_requests.end()) return;
   OwnRequest own = found->second;
@@ -554,7 +555,7 @@ void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, 
   if (own.kind == OwnRequest::Kind::List) {
     if (is_result) return read_page(gathering->second, own, server, *message);
     // A server that has no such list has an empty one.
-    if (message == nullptr) gathering->second.failed = true;
+    if (message == nullptr) gathering->second.failed = true, gathering->second.problem = problem;
     else servers[server].seen = own.generation;
   } else if (is_result) {
     gathering->second.texts.emplace_back(server, text_of(message->result()));
@@ -600,7 +601,7 @@ void Conversation::Core::gathered(std::uint64_t number) {
     for (std::size_t server = 0; server < servers.size(); ++server)
       if (servers[server].pinning == number) {
         servers[server].pinning = 0;
-        pinned(server, gathering.failed);
+        pinned(server, gathering.failed, gathering.problem);
       }
     return;
   }

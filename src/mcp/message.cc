@@ -252,6 +252,7 @@ void Message::classify() {
   }
   if (!id_) return broken(kInvalidRequest, "an answer without an id");
   if (result_) {
+    if (!result_.is_object()) return broken(kInvalidRequest, "`result` is not an object");
     kind_ = Kind::Result;
     if (const json::Node meta = result_["_meta"]; meta.is_object()) meta_ = meta;
   } else {
