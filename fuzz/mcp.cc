@@ -322,13 +322,17 @@ class World {
     answered(message);
   }
 
-  // Only decisions of Baton's own have such a member: an error of the code for them, or a result that says so in its text.
+  // Only decisions of Baton's own have such a member: an error or a result that says so in its text.
   void check_meta(const std::string& bytes) {
     const Message message(bytes);
     if (!m::without_own_meta(message)) return;
     const json::Node inner = message.result()["result"] ? message.result()["result"] : message.params()["result"];
     for (const json::Node result : {message.result(), inner}) {
       const json::Node text = result["content"].element(0)["text"];
+      if (text.is_string() && text.string().starts_with("Denied by ")) return;
+    }
+    for (const json::Node error : {message.error(), message.result()["error"], message.params()["error"]}) {
+      const json::Node text = error["message"];
       if (text.is_string() && text.string().starts_with("Denied by ")) return;
     }
     require(message.kind() == Message::Kind::Batch, "no server speaks for Baton", bytes);

@@ -49,8 +49,8 @@ bool has_input_requests(json::Node result);
 
 // --- taken out ------------------------------------------------------------------------------------------------------------------------
 
-// The text of a message of a server without what only Baton may say: members of a `_meta` that begin with `dev.baton`, wherever it
-// is. Nothing: there are none.
+// The text of a message of a server without what only Baton may say: members of a `_meta`, or of the data of an error, that begin with
+// `dev.baton`, wherever it is. Nothing: there are none.
 std::optional<std::string> without_own_meta(const Message& message);
 // The text of a message of a server without content blocks of types that are not known. Nothing: there are none.
 std::optional<std::string> without_unknown_content(const Message& message);
