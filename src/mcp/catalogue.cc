@@ -129,24 +129,39 @@ void Catalogue::look_at_texts(Pin& pin, std::size_t server, json::Node definitio
     pin.against = Against{Against::Why::Suspicious, std::string(about(found.front().kind)), {}};
 }
 
+void Catalogue::note_once(std::string line, std::vector<std::string>& notes) {
+  if (noted_.size() < kNotesMax * servers_.size() && noted_.insert(line).second) notes.push_back(std::move(line));
+}
+
 bool Catalogue::may_have_instructions(std::size_t server, std::string_view text, std::vector<std::string>& notes) {
-  const auto note = [&](std::string line) {
-    if (noted_.size() < kNotesMax * servers_.size() && noted_.insert(line).second) notes.push_back(std::move(line));
-  };
   const std::string whose = "the instructions of " + servers_[server];
   if (held_.lock) {
     const auto change = change_of_instructions(*held_.lock, servers_[server], std::string(text));
     if (!change) return true;
     const bool passes = change->is_wording && held_.wording_may_change;
-    note("tools.lock.json: " + headline_of(*change) +
-         (passes ? "; the pack lets texts change" : "; they are withheld until `baton mcp approve-changes`"));
-    for (const std::string& line : lines_of(*change)) note("  " + line);
+    note_once("tools.lock.json: " + headline_of(*change) +
+                  (passes ? "; the pack lets texts change" : "; they are withheld until `baton mcp approve-changes`"),
+              notes);
+    for (const std::string& line : lines_of(*change)) note_once("  " + line, notes);
     return passes;
   }
   const std::vector<Suspicion> found = suspicions_in_text(text, "instructions");
   for (const Suspicion& one : found)
-    note(whose + " are suspicious: " + text_of(one) + (held_.suspicious_is_withheld ? "; they are withheld" : ""));
+    note_once(whose + " are suspicious: " + text_of(one) + (held_.suspicious_is_withheld ? "; they are withheld" : ""),
+              notes);
   return found.empty() || !held_.suspicious_is_withheld;
+}
+
+bool Catalogue::may_list(std::size_t server, json::Node element, std::vector<std::string>& notes) {
+  const std::vector<Suspicion> found = suspicions_in(element);
+  if (found.empty()) return true;
+  const json::Node name = element["name"];
+  const std::string whose = printable(full_name(server, name.is_string() ? name.string() : "?"), 200);
+  for (const Suspicion& one : found)
+    note_once("the texts of " + whose + " are suspicious: " + text_of(one) +
+                  (held_.suspicious_is_withheld ? "; it is withheld" : ""),
+              notes);
+  return !held_.suspicious_is_withheld;
 }
 
 std::vector<std::string> Catalogue::see(std::size_t server, json::Node definition) {

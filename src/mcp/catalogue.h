@@ -67,6 +67,9 @@ class Catalogue {
   // A server's instructions were seen: may the client have them? Lines for the log are added to `notes`.
   bool may_have_instructions(std::size_t server, std::string_view text, std::vector<std::string>& notes);
 
+  // The same of a prompt, a resource or a template of a list: no lock has those.
+  bool may_list(std::size_t server, json::Node element, std::vector<std::string>& notes);
+
   // Why a tool may not be called or listed, whatever its contract says; nothing: nothing is against it.
   struct Against {
     enum class Why { Changed, NotApproved, Suspicious } why = Why::Changed;
@@ -106,11 +109,12 @@ class Catalogue {
   };
   void hold_to_lock(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
   void look_at_texts(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
+  void note_once(std::string line, std::vector<std::string>& notes);
   using Key = std::pair<std::size_t, std::string>;
 
   std::vector<std::string> servers_;
   Held held_;
-  std::set<std::string> noted_;  // about instructions
+  std::set<std::string> noted_;  // about instructions, prompts and resources
   std::map<Key, Pin> pins_;
   std::set<std::string, std::less<>> shown_;
 };

@@ -551,6 +551,10 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
     case Kind::Listen: return listen_answered(ticket, message);
     default:
       if (request.method == "tasks/list") return task_list_answered(ticket, server, message);
+      if (request.method == "prompts/list") return list_answered(ticket, server, "prompts", message);
+      if (request.method == "resources/list") return list_answered(ticket, server, "resources", message);
+      if (request.method == "resources/templates/list")
+        return list_answered(ticket, server, "resourceTemplates", message);
       return pass_answer(ticket, message);
   }
 }

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kListBytesMax = 64u << 20;    // of one list that Baton reads from several servers
 constexpr std::size_t kExplainedMax = 1'000;        // lines about names in one conversation
 constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
+constexpr std::size_t kListedMax = 10'000;          // prompts or resources of one list whose texts are looked at
 
 std::string carried(Era era, bool of_both) {
   std::string out;
@@ -180,7 +181,9 @@ void Conversation::Core::client_discover(Ticket ticket, Message& message) {
 
 void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
   const json::Node versions = message.result()["supportedVersions"];
-  if (message.kind() == Message::Kind::Error || !versions.is_array()) return pass_answer(ticket, message);
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  if (!versions.is_array())
+    return answer_error(ticket, kInternalError, "the server's `supportedVersions` is not a list");
   std::string kept;
   bool is_all = true, is_modern = false;
   for (const json::Node one : versions.elements()) {
@@ -415,6 +418,34 @@ void Conversation::Core::callable(Question question, Callable callable) {
   }
 }
 
+// --- other lists --------------------------------------------------------------------------------------------------------------------
+
+// `at`: how many are before it in its list. Those that are too many to be looked through are withheld where others are.
+bool Conversation::Core::may_list(std::size_t server, json::Node element, std::size_t at) {
+  if (is_respelled(server, "a list", element)) return false;
+  if (at >= kListedMax) return !governed.held.suspicious_is_withheld || !governed.enforces;
+  std::vector<std::string> notes;
+  const bool may = catalogue.may_list(server, element, notes);
+  note_all(std::move(notes));
+  return may || !governed.enforces;
+}
+
+// Prompts, resources and their templates, without what the pack withholds because of its texts.
+void Conversation::Core::list_answered(Ticket ticket, std::size_t server, std::string_view member, Message& message) {
+  const json::Node list = message.result()[member];
+  if (!list.is_array()) return pass_answer(ticket, message);
+  std::string kept = "[";
+  std::size_t count = 0, at = 0;
+  for (const json::Node one : list.elements()) {
+    if (!may_list(server, one, at++)) continue;
+    kept += count++ > 0 ? "," : "";
+    kept += text_of(one);
+  }
+  if (count == at) return pass_answer(ticket, message);
+  std::vector<Splice> splices = {replacing(list, kept + "]")};
+  pass_answer(ticket, message, std::move(splices));
+}
+
 // --- when the set changes -----------------------------------------------------------------------------------------------------------
 
 void Conversation::Core::look_soon() {
@@ -573,6 +604,7 @@ void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::s
     if (gathering.answers != 0) gathering.pages.push_back(std::move(page));
   } else {
     for (const json::Node element : list.elements()) {
+      if (!may_list(server, element, gathering.texts.size())) continue;
       std::string text(text_of(element));
       if (const json::Node name = element["name"]; gathering.member == "prompts" && name.is_string()) {
         Splice renamed = replacing(name, quoted(catalogue.client_name(server, name.string())));
