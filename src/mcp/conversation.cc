@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::uint64_t kDroppedNotes = 20;  // how many of them the log has
 
+// A number of more digits is another one to a server that reads numbers as double: it would answer, or speak of, another request.
+bool is_exact(std::string_view id) { return id.starts_with('"') || id.size() <= 15; }
+
 }  // namespace
 
 Conversation::Core::Core(Options given)
@@ -36,7 +39,7 @@ std::string Conversation::Core::own_id() { return quoted(options.id_prefix + "-"
 
 std::string Conversation::Core::unused_id(std::size_t server, std::string_view wanted) {
   std::string id(wanted);
-  return by_sent_id[server].contains(id) ? own_id() : id;
+  return by_sent_id[server].contains(id) || !is_exact(id) ? own_id() : id;
 }
 
 Timer Conversation::Core::arm(CallNumber call, Milliseconds after) {
@@ -67,7 +70,8 @@ void Conversation::Core::rang(Timer timer) {
 }
 
 std::string Conversation::Core::unused_token(std::size_t server, const std::string& wanted) {
-  return by_sent_token[server].contains(wanted) || task_tokens[server].contains(wanted) ? own_id() : wanted;
+  const bool is_taken = by_sent_token[server].contains(wanted) || task_tokens[server].contains(wanted);
+  return is_taken || !is_exact(wanted) ? own_id() : wanted;
 }
 
 std::string Conversation::Core::unreachable_text(std::size_t server) const {
