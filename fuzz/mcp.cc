@@ -257,7 +257,7 @@ class World {
         if (const auto operation = operations_.find(call); operation != operations_.end()) {
           begun_[operation->second] += verdict.retries.max_attempts;
           for (const char* method : {"roots/list", "sampling/createMessage", "elicitation/create"})
-            if (name_of(m::operation_of_server(method)->operation) == operation->second) ++begun_[method];
+            if (name_of(*m::operation_of_server(method)) == operation->second) ++begun_[method];
         }
     }
     verdict.denial = {"no_contract", "why", "instead"};

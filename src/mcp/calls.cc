@@ -70,7 +70,7 @@ namespace {
 
 // Can the client be sent away while a person is asked, and come back?
 bool comes_back(const Call& call) {
-  return call.era == Era::Modern && call.can_elicit &&
+  return call.era == Era::Modern && call.client_can.forms &&
          (call.is_tool() || call.method == "prompts/get" || call.method == "resources/read");
 }
 
@@ -140,14 +140,7 @@ void Conversation::Core::begin_call(Call call, Message& message, std::string par
   const json::Node given = message.params();
   call.era = request.era;
   call.revision = request.revision;
-  if (request.era == Era::Modern) {
-    const json::Node capabilities = message.meta()[kMetaClientCapabilities];
-    call.can_elicit = capabilities["elicitation"].is_object();
-    call.can_sample = capabilities["sampling"].is_object();
-    call.can_list_roots = capabilities["roots"].is_object();
-  } else {
-    call.can_elicit = client_can_elicit && agreed != nullptr && agreed->elicitation;
-  }
+  call.client_can = request.era == Era::Modern ? abilities_in(message.meta()[kMetaClientCapabilities]) : client_can;
   request.kind = Kind::Call;
   request.call = call.number;
   request.server = call.server;
@@ -397,7 +390,7 @@ void Conversation::Core::wait_for_person(Call& call) {
   if (comes_back(call)) return ask_round(call);
   const OpenRequest& request = open_requests.at(call.open);
   out->push_back(AwaitApproval{call.number, call.verdict.approval_id});
-  if (call.can_elicit && call.era == Era::Legacy) {
+  if (call.client_can.forms && call.era == Era::Legacy) {
     call.elicitation = own_id();
     elicitations.emplace(call.elicitation, call.number);
     out->push_back(ToClient{

@@ -13,6 +13,7 @@
 #include "mcp/catalogue.h"
 #include "mcp/conversation.h"
 #include "mcp/message.h"
+#include "mcp/methods.h"
 
 namespace baton::mcp {
 
@@ -135,8 +136,8 @@ struct Call {
   std::optional<ParameterHeaders> given_headers = {};  // as they came, where the client's transport has any
   Era era = Era::Legacy;
   const Revision* revision = nullptr;
-  bool can_elicit = false, can_sample = false, can_list_roots = false;  // the client
-  std::string token, sent_token;                                        // of the client's request; empty: none
+  ClientAbilities client_can = {};
+  std::string token, sent_token;  // of the client's request; empty: none
   Verdict verdict;
   std::int64_t attempts = 0;
   Milliseconds began = 0;
@@ -430,10 +431,10 @@ class Conversation::Core {
   const Revision* modern = nullptr;  // of the newest modern request
   bool is_initialized = false;       // an initialize was answered
   bool client_is_gone = false;
-  bool client_can_elicit = false, client_can_sample = false, client_can_list_roots = false;  // legacy
-  std::string initialize_params;                                                             // of the client
-  std::string modern_meta;        // of the client's newest request: what Baton's own need
-  std::uint64_t next_number = 1;  // of everything that is numbered
+  ClientAbilities client_can = {};  // legacy
+  std::string initialize_params;    // of the client
+  std::string modern_meta;          // of the client's newest request: what Baton's own need
+  std::uint64_t next_number = 1;    // of everything that is numbered
 
   std::map<Ticket, OpenRequest> open_requests;
   std::unordered_map<std::string, Ticket> by_client_id;

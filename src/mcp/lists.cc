@@ -66,9 +66,7 @@ void Conversation::Core::own_request(std::size_t server, OwnRequest own, std::st
 void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
   const json::Node params = message.params();
   initialize_params = params ? std::string(text_of(params)) : "{}";
-  client_can_elicit = params["capabilities"]["elicitation"].is_object();
-  client_can_sample = params["capabilities"]["sampling"].is_object();
-  client_can_list_roots = params["capabilities"]["roots"].is_object();
+  client_can = abilities_in(params["capabilities"]);
   OpenRequest& request = open_requests.at(ticket);
   request.kind = Kind::Initialize;
   if (servers.size() == 1) return pass_to_server(ticket, 0, message);
@@ -120,6 +118,7 @@ void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
                         R"({"supported":)" + carried(Era::Legacy, false) + R"(,"requested":)" +
                             (version ? std::string(text_of(version)) : "null") + "}");
   agreed = revision;
+  if (!agreed->elicitation) client_can.forms = client_can.links = false;
   is_initialized = true;
   std::vector<Splice> splices = capability_splices(message.result(), 0);
   if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
@@ -154,6 +153,7 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
   if (capabilities.find("tools") == nullptr) capabilities.set("tools", json::Value::object());
   capabilities.find("tools")->set("listChanged", true);
   agreed = lowest;
+  if (!agreed->elicitation) client_can.forms = client_can.links = false;
   is_initialized = true;
   json::Value result = json::Value::object();
   result.set("protocolVersion", lowest->name);
