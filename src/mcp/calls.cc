@@ -586,6 +586,13 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
                          ? message.take_bytes()
                          : splice(message.bytes(), {replacing(message.id(), request->second.id)});
   if (outcome.kind == Outcome::Kind::Error) return call_failed(call, std::move(outcome), {}, std::move(held), code);
+  if (!governed.enforces && !outcome.unjudged.empty()) {  // in shadow it is said, and handed on
+    const Denial why = unjudged(call.client_name, outcome, options.output_bytes_max);
+    out->push_back(Note{"in shadow: " + why.why});
+    settle(call, outcome, false);
+    answer(call.open, std::move(held), code);
+    return end_call(call.number);
+  }
   if (is_refused(call, outcome)) return;
   call.held = std::move(held);
   call.held_code = code;

@@ -280,7 +280,7 @@ void Conversation::Core::judge_task(const std::string& key, json::Node place, co
     settle(call->second, outcome, false);
     end_call(call->first);
     task.call = 0;
-    return hand_on(std::move(held), true, task.denial);
+    return hand_on(std::move(held), governed.enforces, task.denial);
   }
   if (task.waiting.size() >= kWaitingMax) {
     if (ticket != 0) answer_error(ticket, kInternalError, "the task's result is being judged");
