@@ -560,7 +560,7 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
       if (!asks_for_input(call, message)) suspend(call, message);
       return;
     }
-    if (call.era == Era::Modern && is_wanted && has_input_requests(message.result())) {
+    if (is_wanted && has_input_requests(message.result())) {
       Outcome refused;
       refused.unjudged = "it asks the client for input where that is not possible, or says more than that";
       is_refused(call, refused);

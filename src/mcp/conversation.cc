@@ -539,8 +539,7 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
   const bool is_of_task =
       request.kind == Kind::TaskResult || request.kind == Kind::TaskGet || request.kind == Kind::TaskCancel;
   // What the client is asked for is judged in answers to what was judged; these are not.
-  if (!is_of_task && ((request.era == Era::Modern && has_input_requests(message.result())) ||
-                      error_code_of(message) == kUrlElicitationRequired))
+  if (!is_of_task && (has_input_requests(message.result()) || error_code_of(message) == kUrlElicitationRequired))
     return answer_error(ticket, kDenied,
                         "the server `" + catalogue.server_name(server) +
                             "` asks the client for input in an answer to `" + request.method +
