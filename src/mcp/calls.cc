@@ -261,11 +261,18 @@ void Conversation::Core::propose(Call& call) {
   out->push_back(Propose{call.number, proposal_body(call.call_id, call.node_name, call.arguments)});
 }
 
-// What headers say about the arguments, in either direction. The definition says which there are: asked when it is known. False: the
-// client was told, and the call is over.
+// What headers say about the arguments, in either direction, and names of arguments. The definition says which there are: asked when it is
+// known. False: the client was told, and the call is over.
 bool Conversation::Core::says_so_in_headers(Call& call) {
   const auto arguments = json::parse(call.arguments);
   const json::Node root = arguments ? arguments->root() : json::Node();
+  if (const std::string respelled = catalogue.respelled_argument(call.server, call.tool, root);
+      !respelled.empty() && governed.enforces) {
+    answer_error(call.open, kInvalidParams,
+                 "the argument `" + printable(respelled, 60) + "` differs from one of the tool's only in case");
+    end_call(call.number);
+    return false;
+  }
   call.headers = catalogue.headers(call.server, call.tool, root);
   if (!call.given_headers) return true;
   const std::string problem = catalogue.header_mismatch(call.server, call.tool, root, *call.given_headers);

@@ -82,17 +82,6 @@ constexpr std::string_view kOfError[] = {"code", "data", "message"};
 constexpr std::string_view kOfDefinition[] = {"annotations", "description",  "inputSchema",
                                               "name",        "outputSchema", "title"};
 
-// Case is what differs, and the two letters that Unicode folds to ASCII ones.
-std::string without_case(std::string_view name) {
-  std::string out;
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    if (name.substr(at).starts_with("\u017f")) out += 's', at += 1;       // the long s
-    else if (name.substr(at).starts_with("\u212a")) out += 'k', at += 2;  // the sign of Kelvin
-    else out += to_lower(name[at]);
-  }
-  return out;
-}
-
 std::string_view respelled_in(json::Node object, std::span<const std::string_view> known) {
   for (const json::Member member : object.members()) {
     const std::string_view name = member.name();
@@ -169,6 +158,17 @@ Splice removing(json::Node object, std::string_view name) {
 std::string quoted(std::string_view text) {
   std::string out;
   json::append_canonical_string(out, text);
+  return out;
+}
+
+// Case is what differs, and the two letters that Unicode folds to ASCII ones.
+std::string without_case(std::string_view name) {
+  std::string out;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name.substr(at).starts_with("\u017f")) out += 's', at += 1;       // the long s
+    else if (name.substr(at).starts_with("\u212a")) out += 'k', at += 2;  // the sign of Kelvin
+    else out += to_lower(name[at]);
+  }
   return out;
 }
 
