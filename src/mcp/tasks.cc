@@ -238,7 +238,7 @@ void Conversation::Core::task_error(const std::string& key, json::Node error, Me
   Outcome outcome = outcome_of_error(error, options.output_bytes_max);
   if (json::Node code = error["code"];
       code.is_number() && json::to_int64(code.number_text()) == kUrlElicitationRequired)
-    outcome.unjudged = "it asks the user to open a link; a server asks for that by `elicitation/create`";
+    outcome = {}, outcome.unjudged = "it asks the user to open a link; a server asks for that by `elicitation/create`";
   judge_task(key, error, outcome, message, ticket, stream);
 }
 
