@@ -361,8 +361,9 @@ class World {
       require(m::is_client_notification(message.method(), nullptr), "what has no id is a known notification",
               action.bytes);
     if (!message.is_request()) return;
-    if (message.method() != "tools/call" && (!m::needs_no_verdict(message.method()) ||
-                                             message.params()["notifications"]["resourceSubscriptions"].size() != 0))
+    const json::Node subscribed = message.params()["notifications"]["resourceSubscriptions"];
+    if (message.method() != "tools/call" &&
+        (!m::needs_no_verdict(message.method()) || (subscribed.is_array() && subscribed.size() != 0)))
       require(begun_[operation_key(message.method())]-- > 0, "a request is judged before a server has it",
               action.bytes);
     std::string key;
