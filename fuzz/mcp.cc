@@ -257,7 +257,7 @@ class World {
         if (const auto operation = operations_.find(call); operation != operations_.end()) {
           begun_[operation->second] += verdict.retries.max_attempts;
           for (const char* method : {"roots/list", "sampling/createMessage", "elicitation/create"})
-            if (name_of(m::operation_of_server(method)->operation) == operation->second) ++begun_[method];
+            if (name_of(*m::operation_of_server(method)) == operation->second) ++begun_[method];
         }
     }
     verdict.denial = {"no_contract", "why", "instead"};
@@ -322,13 +322,17 @@ class World {
     answered(message);
   }
 
-  // Only decisions of Baton's own have such a member: an error of the code for them, or a result that says so in its text.
+  // Only decisions of Baton's own have such a member: an error or a result that says so in its text.
   void check_meta(const std::string& bytes) {
     const Message message(bytes);
     if (!m::without_own_meta(message)) return;
     const json::Node inner = message.result()["result"] ? message.result()["result"] : message.params()["result"];
     for (const json::Node result : {message.result(), inner}) {
       const json::Node text = result["content"].element(0)["text"];
+      if (text.is_string() && text.string().starts_with("Denied by ")) return;
+    }
+    for (const json::Node error : {message.error(), message.result()["error"], message.params()["error"]}) {
+      const json::Node text = error["message"];
       if (text.is_string() && text.string().starts_with("Denied by ")) return;
     }
     require(message.kind() == Message::Kind::Batch, "no server speaks for Baton", bytes);
@@ -357,9 +361,9 @@ class World {
       require(m::is_client_notification(message.method(), nullptr), "what has no id is a known notification",
               action.bytes);
     if (!message.is_request()) return;
-    const json::Node subscriptions = message.params()["notifications"]["resourceSubscriptions"];
+    const json::Node subscribed = message.params()["notifications"]["resourceSubscriptions"];
     if (message.method() != "tools/call" &&
-        (!m::needs_no_verdict(message.method()) || (subscriptions && subscriptions.size() != 0)))
+        (!m::needs_no_verdict(message.method()) || (subscribed.is_array() && subscribed.size() != 0)))
       require(begun_[operation_key(message.method())]-- > 0, "a request is judged before a server has it",
               action.bytes);
     std::string key;

@@ -565,6 +565,27 @@ def without_an_id(place):
     need(client.end() == 0, client.stderr())
 
 
+def members_in_another_case(place):
+    """A server that ignores case would read another method, or another tool, than the one that was judged."""
+    client = place.client("--env", "FIXTURE_READ", environment={"FIXTURE_READ": place.read})
+    client.begin()
+    client.tools()
+    said = [{"method": "ping", "Method": "tools/call", "params": {"name": "secret"}},
+            {"method": "tools/call", "params": {"name": "echo", "Name": "secret", "arguments": {"text": "x"}}},
+            {"method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}, "ARGUMENTS": {"text": "y"}}},
+            {"method": "resources/read", "params": {"uri": "file:///srv/a", "URI": "file:///etc/shadow"}}]
+    for number, message in enumerate(said, 700):
+        client.say({"jsonrpc": "2.0", "id": number, **message})
+        answer = client.wait(number)
+        need(answer["error"]["code"] == -32600 and "only in case" in answer["error"]["message"], answer)
+    answer = client.call("echo", {"text": "on", "Text": "off"})
+    need("`Text` differs from one of the tool's only in case" in answer["error"]["message"], answer)
+    need(client.text("echo", {"text": "on", "Name": "as it likes"}) == "on", "other arguments have any names")
+    read = Path(place.read).read_text()
+    need("secret" not in read and "ARGUMENTS" not in read and "shadow" not in read, read)
+    need(client.end() == 0, client.stderr())
+
+
 def operations_refused(place):
     """A pack that says nothing about other requests refuses them; the server never sees them."""
     client = place.client()
@@ -1121,10 +1142,28 @@ def http_busy(place):
     need(client.end() == 0, client.stderr())
 
 
+def http_astray(place):
+    """What answers something else is no answer: the call fails immediately."""
+    client = place.client("--upstream", over_http(place))
+    client.begin()
+    for text in ("astray", "astray without an id"):
+        began = time.monotonic()
+        answer = client.call("echo", {"text": text})
+        need("error" in answer or answer["result"].get("isError"), answer)
+        need(time.monotonic() - began < 20, "it does not wait for its time to be over")
+    need(client.text("echo", {"text": "on"}) == "on", "it goes on")
+    need(client.end() == 0, client.stderr())
+
+
 def http_nobody(place):
     client = place.client("--upstream", "http://127.0.0.1:9/mcp")
     answer = client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
     need("error" in answer, answer)
+    need(client.end() == 0, client.stderr())
+    client = place.client("--upstream", "http://127.0.0.1:9/mcp")
+    client.modern, client.capabilities = True, {}
+    answer = client.call("echo", {"text": "x"})
+    need("could not be asked" in answer.get("error", {}).get("message", ""), f"nobody says that its definition changed: {answer}")
     need(client.end() == 0, client.stderr())
 
 
@@ -1283,6 +1322,7 @@ STORIES = {
     "timeout_is_unknown": (timeout_is_unknown, {}),
     "server_dies": (server_dies, {}),
     "without_an_id": (without_an_id, {}),
+    "members_in_another_case": (members_in_another_case, {}),
     "operations_refused": (operations_refused, {"session": {"mcp": {}}}),
     "operations_judged": (operations_judged, {"contracts": {"server:resources.read": {
         "argument_value_invariants": [{"path": "$.uri", "regex": "^file:///srv/"}]}}, "session": {"mcp": {}}}),
@@ -1320,6 +1360,7 @@ STORIES = {
     "http_legacy": (http_legacy, {}),
     "http_modern": (http_modern, {}),
     "http_busy": (http_busy, {"echo": {"retries": {"max_attempts": 3, "retry_on": []}}}),
+    "http_astray": (http_astray, {}),
     "http_nobody": (http_nobody, {}),
     "http_left_and_taken_up": (http_left_and_taken_up, {}),
     "listens_over_tls": (listens_over_tls, {}),

@@ -57,17 +57,16 @@ void Conversation::Core::server_asks(std::size_t server, Message& message, Ticke
     note_dropped("server `" + catalogue.server_name(server) + "`", method, "no server may ask a client for it");
     return refuse(kMethodNotFound, "Method not found");
   }
-  const bool can = known->capability == "elicitation" ? client_can_elicit && agreed != nullptr && agreed->elicitation
-                   : known->capability == "sampling"  ? client_can_sample
-                                                      : client_can_list_roots;
-  if (!is_initialized || !can || standing != Standing::Open)
-    return refuse(kMethodNotFound, "the client has not declared `" + std::string(known->capability) + "`");
+  const bool has_begun = is_initialized && standing == Standing::Open;
+  if (const std::string_view missing = undeclared(has_begun ? client_can : ClientAbilities(), *known, message.params());
+      !missing.empty())
+    return refuse(kMethodNotFound, "the client has not declared `" + std::string(missing) + "`");
   if (message.params()["task"]) return refuse(kInvalidParams, "tasks of the client are not supported");
   std::string problem;
   const std::string arguments = judged_params(server, message.params(), problem);
   if (!problem.empty()) return refuse(kInvalidParams, problem);
   ask.number = next_number++;
-  ask.name = name_of(known->operation);
+  ask.name = name_of(*known);
   ask.bytes = message.take_bytes();
   const CallNumber number = ask.number;
   propose(asks.emplace(number, std::move(ask)).first->second, arguments);
@@ -288,10 +287,8 @@ bool Conversation::Core::asks_for_input(Call& call, Message& message) {
     const json::Node method = input.value["method"], params = input.value["params"];
     const auto known = method.is_string() ? operation_of_server(method.string()) : std::nullopt;
     if (!known || (params && !params.is_object())) return refuse("no server may ask a client for that");
-    const bool can = known->capability == "elicitation" ? call.can_elicit
-                     : known->capability == "sampling"  ? call.can_sample
-                                                        : call.can_list_roots;
-    if (!can) return refuse("the client has not declared `" + std::string(known->capability) + "`");
+    if (const std::string_view missing = undeclared(call.client_can, *known, params); !missing.empty())
+      return refuse("the client has not declared `" + std::string(missing) + "`");
     std::string problem;
     std::string arguments = judged_params(call.server, params, problem);
     if (!problem.empty()) return refuse(problem);
@@ -306,7 +303,7 @@ bool Conversation::Core::asks_for_input(Call& call, Message& message) {
     ask.number = proposals[at].first;
     ask.server = call.server;
     ask.method = input.value["method"].string();
-    ask.name = name_of(operation_of_server(ask.method)->operation);
+    ask.name = name_of(*operation_of_server(ask.method));
     ask.owner = owner;
     ask.key = input.name();
     propose(asks.emplace(ask.number, std::move(ask)).first->second, proposals[at].second);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of a call: proposed, perhaps waited for, begun, forwarded, perhaps tried again, settled, answered.
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "contract/plan.h"
@@ -69,15 +70,15 @@ namespace {
 
 // Can the client be sent away while a person is asked, and come back?
 bool comes_back(const Call& call) {
-  return call.era == Era::Modern && call.can_elicit &&
+  return call.era == Era::Modern && call.client_can.forms &&
          (call.is_tool() || call.method == "prompts/get" || call.method == "resources/read");
 }
 
-// Only these may be answered so. With content it is a result like any other, whatever else it says.
+// Only these may be answered so. With anything more it is a result like any other, whatever else it says.
 bool is_input_required(const Call& call, json::Node result) {
-  for (const std::string_view member : {"content", "structuredContent", "contents", "messages"})
-    if (result[member]) return false;
-  return call.is_tool() || call.method == "prompts/get" || call.method == "resources/read";
+  constexpr auto kKnown = std::to_array<std::string_view>({"resultType", "inputRequests", "requestState"});
+  return result["resultType"].is_text("input_required") && !has_more_than(result, kKnown) &&
+         (call.is_tool() || call.method == "prompts/get" || call.method == "resources/read");
 }
 
 }  // namespace
@@ -139,14 +140,7 @@ void Conversation::Core::begin_call(Call call, Message& message, std::string par
   const json::Node given = message.params();
   call.era = request.era;
   call.revision = request.revision;
-  if (request.era == Era::Modern) {
-    const json::Node capabilities = message.meta()[kMetaClientCapabilities];
-    call.can_elicit = capabilities["elicitation"].is_object();
-    call.can_sample = capabilities["sampling"].is_object();
-    call.can_list_roots = capabilities["roots"].is_object();
-  } else {
-    call.can_elicit = client_can_elicit && agreed != nullptr && agreed->elicitation;
-  }
+  call.client_can = request.era == Era::Modern ? abilities_in(message.meta()[kMetaClientCapabilities]) : client_can;
   request.kind = Kind::Call;
   request.call = call.number;
   request.server = call.server;
@@ -235,7 +229,7 @@ std::optional<Denial> Conversation::Core::against_definition(std::size_t server,
 }
 
 // The definitions of a server are known, or could not be read.
-void Conversation::Core::pinned(std::size_t server, bool failed) {
+void Conversation::Core::pinned(std::size_t server, bool failed, std::string_view problem) {
   std::vector<CallNumber> waiting;
   for (const auto& [number, call] : calls)
     if (call.server == server && call.state == State::Pinning) waiting.push_back(number);
@@ -244,10 +238,14 @@ void Conversation::Core::pinned(std::size_t server, bool failed) {
     if (found == calls.end()) continue;
     Call& call = found->second;
     if (!failed) propose(call);
-    else if (cannot_reach(server)) {
-      answer_error(call.open, kInternalError, unreachable_text(server));
+    else {
+      answer_error(call.open, kInternalError,
+                   cannot_reach(server) ? unreachable_text(server)
+                                        : "nothing was called: the server `" + catalogue.server_name(server) +
+                                              "` was asked for the definitions of its tools first, and " +
+                                              std::string(problem) + "; try again in a moment");
       end_call(number);
-    } else deny(call, definition_changed(server, call.tool, "its definition could not be read"));
+    }
   }
 }
 
@@ -263,11 +261,18 @@ void Conversation::Core::propose(Call& call) {
   out->push_back(Propose{call.number, proposal_body(call.call_id, call.node_name, call.arguments)});
 }
 
-// What headers say about the arguments, in either direction. The definition says which there are: asked when it is known. False: the
-// client was told, and the call is over.
+// What headers say about the arguments, in either direction, and names of arguments. The definition says which there are: asked when it is
+// known. False: the client was told, and the call is over.
 bool Conversation::Core::says_so_in_headers(Call& call) {
   const auto arguments = json::parse(call.arguments);
   const json::Node root = arguments ? arguments->root() : json::Node();
+  if (const std::string respelled = catalogue.respelled_argument(call.server, call.tool, root);
+      !respelled.empty() && governed.enforces) {
+    answer_error(call.open, kInvalidParams,
+                 "the argument `" + printable(respelled, 60) + "` differs from one of the tool's only in case");
+    end_call(call.number);
+    return false;
+  }
   call.headers = catalogue.headers(call.server, call.tool, root);
   if (!call.given_headers) return true;
   const std::string problem = catalogue.header_mismatch(call.server, call.tool, root, *call.given_headers);
@@ -392,7 +397,7 @@ void Conversation::Core::wait_for_person(Call& call) {
   if (comes_back(call)) return ask_round(call);
   const OpenRequest& request = open_requests.at(call.open);
   out->push_back(AwaitApproval{call.number, call.verdict.approval_id});
-  if (call.can_elicit && call.era == Era::Legacy) {
+  if (call.client_can.forms && call.era == Era::Legacy) {
     call.elicitation = own_id();
     elicitations.emplace(call.elicitation, call.number);
     out->push_back(ToClient{
@@ -558,9 +563,14 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
   const bool is_wanted = request != open_requests.end();
   if (message.kind() == Message::Kind::Result) {
     if (call.is_tool() && is_task(call, message)) return begin_task(call, message);
-    if (call.era == Era::Modern && message.result()["resultType"].is_text("input_required") && is_wanted &&
-        is_input_required(call, message.result())) {
+    if (call.era == Era::Modern && is_wanted && is_input_required(call, message.result())) {
       if (!asks_for_input(call, message)) suspend(call, message);
+      return;
+    }
+    if (is_wanted && has_input_requests(message.result())) {
+      Outcome refused;
+      refused.unjudged = "it asks the client for input where that is not possible, or says more than that";
+      is_refused(call, refused);
       return;
     }
   }
@@ -583,6 +593,13 @@ void Conversation::Core::call_answered(Call& call, Message& message) {
                          ? message.take_bytes()
                          : splice(message.bytes(), {replacing(message.id(), request->second.id)});
   if (outcome.kind == Outcome::Kind::Error) return call_failed(call, std::move(outcome), {}, std::move(held), code);
+  if (!governed.enforces && !outcome.unjudged.empty()) {  // in shadow it is said, and handed on
+    const Denial why = unjudged(call.client_name, outcome, options.output_bytes_max);
+    out->push_back(Note{"in shadow: " + why.why});
+    settle(call, outcome, false);
+    answer(call.open, std::move(held), code);
+    return end_call(call.number);
+  }
   if (is_refused(call, outcome)) return;
   call.held = std::move(held);
   call.held_code = code;
@@ -763,6 +780,7 @@ void Conversation::Core::suspend(Call& call, Message& message) {
   state.expires_ms = now + options.state_lifetime;
   state.number = call.round;
   std::vector<Splice> splices = {setting(message.result(), "requestState", quoted(seal(options.seal_key, state)))};
+  if (auto meta = removing_meta(message.result())) splices.push_back(std::move(*meta));
   if (request.id != message.id_text()) splices.push_back(replacing(message.id(), request.id));
   std::string bytes = splice(message.bytes(), std::move(splices));
   const Ticket ticket = call.open;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "json/canonical.h"
 #include "mcp/header_value.h"
+#include "mcp/message.h"
 #include "mcp/wording.h"
 
 namespace baton::mcp {
@@ -32,6 +33,7 @@ bool is_header_word(std::string_view text) {
 }
 
 constexpr std::size_t kHeaderDepthMax = 8;
+constexpr std::size_t kPropertiesMax = 1'000;  // of one tool, at all depths
 
 // Properties that are marked, at whatever depth, as long as nothing but `properties` lies between.
 void find_headers(json::Node schema, const std::vector<std::string>& path,
@@ -129,24 +131,39 @@ void Catalogue::look_at_texts(Pin& pin, std::size_t server, json::Node definitio
     pin.against = Against{Against::Why::Suspicious, std::string(about(found.front().kind)), {}};
 }
 
+void Catalogue::note_once(std::string line, std::vector<std::string>& notes) {
+  if (noted_.size() < kNotesMax * servers_.size() && noted_.insert(line).second) notes.push_back(std::move(line));
+}
+
 bool Catalogue::may_have_instructions(std::size_t server, std::string_view text, std::vector<std::string>& notes) {
-  const auto note = [&](std::string line) {
-    if (noted_.size() < kNotesMax * servers_.size() && noted_.insert(line).second) notes.push_back(std::move(line));
-  };
   const std::string whose = "the instructions of " + servers_[server];
   if (held_.lock) {
     const auto change = change_of_instructions(*held_.lock, servers_[server], std::string(text));
     if (!change) return true;
     const bool passes = change->is_wording && held_.wording_may_change;
-    note("tools.lock.json: " + headline_of(*change) +
-         (passes ? "; the pack lets texts change" : "; they are withheld until `baton mcp approve-changes`"));
-    for (const std::string& line : lines_of(*change)) note("  " + line);
+    note_once("tools.lock.json: " + headline_of(*change) +
+                  (passes ? "; the pack lets texts change" : "; they are withheld until `baton mcp approve-changes`"),
+              notes);
+    for (const std::string& line : lines_of(*change)) note_once("  " + line, notes);
     return passes;
   }
   const std::vector<Suspicion> found = suspicions_in_text(text, "instructions");
   for (const Suspicion& one : found)
-    note(whose + " are suspicious: " + text_of(one) + (held_.suspicious_is_withheld ? "; they are withheld" : ""));
+    note_once(whose + " are suspicious: " + text_of(one) + (held_.suspicious_is_withheld ? "; they are withheld" : ""),
+              notes);
   return found.empty() || !held_.suspicious_is_withheld;
+}
+
+bool Catalogue::may_list(std::size_t server, json::Node element, std::vector<std::string>& notes) {
+  const std::vector<Suspicion> found = suspicions_in(element);
+  if (found.empty()) return true;
+  const json::Node name = element["name"];
+  const std::string whose = printable(full_name(server, name.is_string() ? name.string() : "?"), 200);
+  for (const Suspicion& one : found)
+    note_once("the texts of " + whose + " are suspicious: " + text_of(one) +
+                  (held_.suspicious_is_withheld ? "; it is withheld" : ""),
+              notes);
+  return !held_.suspicious_is_withheld;
 }
 
 std::vector<std::string> Catalogue::see(std::size_t server, json::Node definition) {
@@ -161,6 +178,8 @@ std::vector<std::string> Catalogue::see(std::size_t server, json::Node definitio
     if (is_full()) return notes;
     Pin pin{digests, 0, {}};
     find_headers(definition["inputSchema"], {}, pin.headers);
+    std::size_t left = kPropertiesMax;
+    find_properties(definition["inputSchema"], pin.properties, 0, left);
     if (held_.lock) hold_to_lock(pin, server, definition, notes);
     else look_at_texts(pin, server, definition, notes);
     pins_.emplace(std::move(key), std::move(pin));
@@ -225,6 +244,33 @@ std::string Catalogue::header_mismatch(std::size_t server, std::string_view tool
       return "Header mismatch: the header " + name + " does not say what the body does";
   }
   return {};
+}
+
+void Catalogue::find_properties(json::Node schema, Properties& out, std::size_t depth, std::size_t& left) {
+  if (depth >= kHeaderDepthMax) return;
+  for (const json::Member property : schema["properties"].members()) {
+    if (left == 0) return;
+    --left;
+    out.without_case.insert(without_case(property.name()));
+    find_properties(property.value, out.below[std::string(property.name())], depth + 1, left);
+  }
+}
+
+std::string Catalogue::respelled_among(const Properties& known, json::Node arguments) {
+  for (const json::Member member : arguments.members()) {
+    const auto found = known.below.find(member.name());
+    if (found != known.below.end()) {
+      if (std::string below = respelled_among(found->second, member.value); !below.empty()) return below;
+      continue;
+    }
+    if (known.without_case.contains(without_case(member.name()))) return std::string(member.name());
+  }
+  return {};
+}
+
+std::string Catalogue::respelled_argument(std::size_t server, std::string_view tool, json::Node arguments) const {
+  const auto found = pins_.find(Key{server, std::string(tool)});
+  return found == pins_.end() ? std::string() : respelled_among(found->second.properties, arguments);
 }
 
 bool Catalogue::is_pinned(std::size_t server, std::string_view tool) const {

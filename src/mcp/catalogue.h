@@ -67,6 +67,9 @@ class Catalogue {
   // A server's instructions were seen: may the client have them? Lines for the log are added to `notes`.
   bool may_have_instructions(std::size_t server, std::string_view text, std::vector<std::string>& notes);
 
+  // The same of a prompt, a resource or a template of a list: no lock has those.
+  bool may_list(std::size_t server, json::Node element, std::vector<std::string>& notes);
+
   // Why a tool may not be called or listed, whatever its contract says; nothing: nothing is against it.
   struct Against {
     enum class Why { Changed, NotApproved, Suspicious } why = Why::Changed;
@@ -86,6 +89,9 @@ class Catalogue {
   // know are nobody's business here.
   std::string header_mismatch(std::size_t server, std::string_view tool, json::Node arguments,
                               const ParameterHeaders& given) const;
+  // An argument that the first definition does not have, and whose name differs from one that it has only in case: a server that ignores
+  // case reads it as the one that a contract was written about. Empty: there is none.
+  std::string respelled_argument(std::size_t server, std::string_view tool, json::Node arguments) const;
   struct ArgumentHeader {
     std::vector<std::string> path;  // of members, from the arguments on
     std::string header;             // without Mcp-Param-
@@ -97,20 +103,29 @@ class Catalogue {
 
  private:
   static constexpr std::size_t kParts = contract::kDefinitionParts.size();
+  // The properties of a schema, and theirs.
+  struct Properties {
+    std::map<std::string, Properties, std::less<>> below;
+    std::set<std::string> without_case;
+  };
+  static void find_properties(json::Node schema, Properties& out, std::size_t depth, std::size_t& left);
+  static std::string respelled_among(const Properties& known, json::Node arguments);
   struct Pin {
     std::array<Sha256, kParts> first;
     std::uint8_t changed = 0;  // a bit for each part
     std::vector<ArgumentHeader> headers;
+    Properties properties = {};
     std::optional<Against> against = {};  // because of the lock, or of its texts
     std::set<std::string> noted = {};     // lines that were given for the log
   };
   void hold_to_lock(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
   void look_at_texts(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
+  void note_once(std::string line, std::vector<std::string>& notes);
   using Key = std::pair<std::size_t, std::string>;
 
   std::vector<std::string> servers_;
   Held held_;
-  std::set<std::string> noted_;  // about instructions
+  std::set<std::string> noted_;  // about instructions, prompts and resources
   std::map<Key, Pin> pins_;
   std::set<std::string, std::less<>> shown_;
 };

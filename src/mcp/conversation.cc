@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::uint64_t kDroppedNotes = 20;  // how many of them the log has
 
+// A number of more digits is another one to a server that reads numbers as double: it would answer, or speak of, another request.
+bool is_exact(std::string_view id) { return id.starts_with('"') || id.size() <= 15; }
+
 }  // namespace
 
 Conversation::Core::Core(Options given)
@@ -36,7 +39,7 @@ std::string Conversation::Core::own_id() { return quoted(options.id_prefix + "-"
 
 std::string Conversation::Core::unused_id(std::size_t server, std::string_view wanted) {
   std::string id(wanted);
-  return by_sent_id[server].contains(id) ? own_id() : id;
+  return by_sent_id[server].contains(id) || !is_exact(id) ? own_id() : id;
 }
 
 Timer Conversation::Core::arm(CallNumber call, Milliseconds after) {
@@ -67,7 +70,8 @@ void Conversation::Core::rang(Timer timer) {
 }
 
 std::string Conversation::Core::unused_token(std::size_t server, const std::string& wanted) {
-  return by_sent_token[server].contains(wanted) || task_tokens[server].contains(wanted) ? own_id() : wanted;
+  const bool is_taken = by_sent_token[server].contains(wanted) || task_tokens[server].contains(wanted);
+  return is_taken || !is_exact(wanted) ? own_id() : wanted;
 }
 
 std::string Conversation::Core::unreachable_text(std::size_t server) const {
@@ -428,7 +432,7 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
     if (auto known = without_unknown_content(message)) return from_server(server, std::move(*known), ticket);
   switch (message.kind()) {
     case Message::Kind::Broken:
-      unreadable_from_server(server, message, ticket);
+      unreadable_from_server(server, message, ticket, "its answer cannot be read: " + message.fault());
       if (++counts.garbage <= 10)
         out->push_back(
             Note{"the server `" + catalogue.server_name(server) + "` sent what is no message: " + message.fault()});
@@ -441,6 +445,10 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
     }
     case Message::Kind::Request: return server_asks(server, message, ticket);
     case Message::Kind::Notification: return server_notification(server, message, ticket);
+    case Message::Kind::Error:
+      if (message.id().is_null())
+        return unreadable_from_server(server, message, ticket, "it could not read what it was sent");
+      [[fallthrough]];
     default: return server_answer(server, message);
   }
 }
@@ -460,7 +468,7 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   const Sent what = found->second;
   if (what.whose == Sent::Whose::Own) {
     forget_sent(ticket);
-    return own_answered(what.number, server, nullptr);
+    return own_answered(what.number, server, nullptr, "its answer is too large");
   }
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError,
@@ -477,7 +485,8 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
 }
 
 // What cannot be read and names an open request was its answer: there will be no other.
-void Conversation::Core::unreadable_from_server(std::size_t server, const Message& message, Ticket ticket) {
+void Conversation::Core::unreadable_from_server(std::size_t server, const Message& message, Ticket ticket,
+                                                const std::string& problem) {
   if (message.root()["method"]) return;  // a request of its own: its id is none of ours
   std::string id = message.id_text();
   if (id.empty()) {
@@ -486,16 +495,20 @@ void Conversation::Core::unreadable_from_server(std::size_t server, const Messag
     const std::size_t tail = bytes.size() > Lines::kKept ? bytes.size() - Lines::kKept : 0;
     const std::string text = id_in_ends(bytes.substr(0, Lines::kKept), std::string_view(bytes).substr(tail));
     if (const auto document = json::parse(text)) id = id_key(document->root());
+    // Without an id it is the answer of the one request that is open, if it looks like one.
+    const bool is_answer =
+        bytes.starts_with('{') && (bytes.find(R"("result")") < Lines::kKept || bytes.find(R"("error")") < Lines::kKept);
+    if (id.empty() && is_answer && ticket == 0 && by_sent_id[server].size() == 1)
+      ticket = by_sent_id[server].begin()->second;
   }
   if (const auto found = by_sent_id[server].find(id); found != by_sent_id[server].end()) ticket = found->second;
   const auto found = sent.find(ticket);
   if (found == sent.end() || found->second.server != server) return;
   const Sent what = found->second;
-  const std::string problem = "its answer cannot be read: " + message.fault();
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError, "the server `" + catalogue.server_name(server) + "`: " + problem);
   forget_sent(ticket);
-  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr);
+  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr, problem);
   const auto call = calls.find(what.number);
   if (call == calls.end()) return;
   call->second.sent = 0;
@@ -522,7 +535,16 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
     if (const auto call = calls.find(what.number); call != calls.end()) call_answered(call->second, message);
     return;
   }
-  switch (open_requests.at(ticket).kind) {
+  const OpenRequest& request = open_requests.at(ticket);
+  const bool is_of_task =
+      request.kind == Kind::TaskResult || request.kind == Kind::TaskGet || request.kind == Kind::TaskCancel;
+  // What the client is asked for is judged in answers to what was judged; these are not.
+  if (!is_of_task && (has_input_requests(message.result()) || error_code_of(message) == kUrlElicitationRequired))
+    return answer_error(ticket, kDenied,
+                        "the server `" + catalogue.server_name(server) +
+                            "` asks the client for input in an answer to `" + request.method +
+                            "`, which is not possible");
+  switch (request.kind) {
     case Kind::Initialize: return initialize_answered(ticket, message);
     case Kind::Discover: return discover_answered(ticket, message);
     case Kind::ToolsList: return tools_list_answered(ticket, server, message);
@@ -530,7 +552,13 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
     case Kind::TaskGet:
     case Kind::TaskCancel: return task_answered(ticket, server, message);
     case Kind::Listen: return listen_answered(ticket, message);
-    default: return pass_answer(ticket, message);
+    default:
+      if (request.method == "tasks/list") return task_list_answered(ticket, server, message);
+      if (request.method == "prompts/list") return list_answered(ticket, server, "prompts", message);
+      if (request.method == "resources/list") return list_answered(ticket, server, "resources", message);
+      if (request.method == "resources/templates/list")
+        return list_answered(ticket, server, "resourceTemplates", message);
+      return pass_answer(ticket, message);
   }
 }
 
@@ -628,7 +656,8 @@ void Conversation::Core::server_notification(std::size_t server, Message& messag
     ++counts.unexpected;
     return;
   }
-  if (method == "notifications/tasks") return task_notice(server, message, ticket);
+  if (method == "notifications/tasks" || method == "notifications/tasks/status")
+    return task_notice(server, message, ticket);
   if (method == "notifications/subscriptions/acknowledged") return acknowledged(server, message, ticket);
   // A notice of a subscription goes where that was asked for.
   if (const json::Node subscription = message.meta()[kMetaSubscriptionId]) {
@@ -665,7 +694,8 @@ void Conversation::Core::attempt_failed(std::size_t server, Ticket ticket, Attem
   const std::string why = "the server `" + catalogue.server_name(server) + "` could not be asked: " + failure.message;
   if (what.whose == Sent::Whose::Client) return answer_error(ticket, kInternalError, why);
   forget_sent(ticket);
-  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr);
+  if (what.whose == Sent::Whose::Own)
+    return own_answered(what.number, server, nullptr, "could not be asked: " + failure.message);
   const auto call = calls.find(what.number);
   if (call == calls.end()) return;
   Outcome outcome;

@@ -13,6 +13,7 @@
 #include "mcp/catalogue.h"
 #include "mcp/conversation.h"
 #include "mcp/message.h"
+#include "mcp/methods.h"
 
 namespace baton::mcp {
 
@@ -135,8 +136,8 @@ struct Call {
   std::optional<ParameterHeaders> given_headers = {};  // as they came, where the client's transport has any
   Era era = Era::Legacy;
   const Revision* revision = nullptr;
-  bool can_elicit = false, can_sample = false, can_list_roots = false;  // the client
-  std::string token, sent_token;                                        // of the client's request; empty: none
+  ClientAbilities client_can = {};
+  std::string token, sent_token;  // of the client's request; empty: none
   Verdict verdict;
   std::int64_t attempts = 0;
   Milliseconds began = 0;
@@ -162,6 +163,7 @@ struct Gathering {
   std::size_t waits_for = 0;                               // servers
   std::size_t bytes = 0;
   bool failed = false;
+  std::string problem;  // then
 };
 
 struct OwnRequest {
@@ -272,7 +274,7 @@ class Conversation::Core {
   bool was_sent(const OpenRequest& request, Ticket ticket) const;
   // A message without a verdict that is not let through: said in the log, the first times.
   void note_dropped(std::string_view who, std::string_view method, std::string_view why);
-  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket);
+  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket, const std::string& problem);
   Timer arm(CallNumber call, Milliseconds after);
   void disarm(Timer& timer);
   void rang(Timer timer);
@@ -295,8 +297,12 @@ class Conversation::Core {
   void discover_answered(Ticket ticket, Message& message);
   void client_tools_list(Ticket ticket, Message& message);
   void tools_list_answered(Ticket ticket, std::size_t server, Message& message);
+  bool is_respelled(std::size_t server, std::string_view where, json::Node definition);
+  bool may_list(std::size_t server, json::Node element, std::size_t at);
+  void list_answered(Ticket ticket, std::size_t server, std::string_view member, Message& message);
   void gather_list(Ticket ticket, std::string_view method, std::string_view member);
-  void own_answered(std::uint64_t number, std::size_t server, Message* message);  // null: there will be none
+  // `message` null: there will be none, because of `problem`.
+  void own_answered(std::uint64_t number, std::size_t server, Message* message, std::string_view problem = {});
   void read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message);
   void gathered(std::uint64_t number);
   void ask_pins(std::size_t server);
@@ -381,7 +387,7 @@ class Conversation::Core {
   void suspend(Call& call, Message& message);
   void elicitation_answered(CallNumber number, Message& message);
   void handed_off(Question question, const NodeAnswer& answer);
-  void pinned(std::size_t server, bool failed);
+  void pinned(std::size_t server, bool failed, std::string_view problem);
   void count_denial() { ++counts.denied; }
   Denial definition_changed(std::size_t server, std::string_view tool, std::string_view what) const;
   std::optional<Denial> against_definition(std::size_t server, std::string_view tool) const;
@@ -392,6 +398,7 @@ class Conversation::Core {
   void begin_task(Call& call, Message& message);
   bool client_task(Ticket ticket, Message& message);
   void task_answered(Ticket ticket, std::size_t server, Message& message);
+  void task_list_answered(Ticket ticket, std::size_t server, Message& message);
   void task_notice(std::size_t server, Message& message, Ticket ticket);
   void task_ended(const std::string& key, std::string_view how);
   void end_task(TaskState& task);
@@ -424,10 +431,10 @@ class Conversation::Core {
   const Revision* modern = nullptr;  // of the newest modern request
   bool is_initialized = false;       // an initialize was answered
   bool client_is_gone = false;
-  bool client_can_elicit = false, client_can_sample = false, client_can_list_roots = false;  // legacy
-  std::string initialize_params;                                                             // of the client
-  std::string modern_meta;        // of the client's newest request: what Baton's own need
-  std::uint64_t next_number = 1;  // of everything that is numbered
+  ClientAbilities client_can = {};  // legacy
+  std::string initialize_params;    // of the client
+  std::string modern_meta;          // of the client's newest request: what Baton's own need
+  std::uint64_t next_number = 1;    // of everything that is numbered
 
   std::map<Ticket, OpenRequest> open_requests;
   std::unordered_map<std::string, Ticket> by_client_id;

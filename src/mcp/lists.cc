@@ -2,6 +2,7 @@
 // The beginning of a conversation, and the lists: of tools, narrowed; and of everything else where there are several servers.
 #include <algorithm>
 
+#include "base/text.h"
 #include "contract/plan.h"
 #include "contract/tools_lock.h"
 #include "hooks/names.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t kListBytesMax = 64u << 20;    // of one list that Baton reads from several servers
 constexpr std::size_t kExplainedMax = 1'000;        // lines about names in one conversation
 constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
+constexpr std::size_t kListedMax = 10'000;          // prompts or resources of one list whose texts are looked at
 
 std::string carried(Era era, bool of_both) {
   std::string out;
@@ -64,9 +66,7 @@ void Conversation::Core::own_request(std::size_t server, OwnRequest own, std::st
 void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
   const json::Node params = message.params();
   initialize_params = params ? std::string(text_of(params)) : "{}";
-  client_can_elicit = params["capabilities"]["elicitation"].is_object();
-  client_can_sample = params["capabilities"]["sampling"].is_object();
-  client_can_list_roots = params["capabilities"]["roots"].is_object();
+  client_can = abilities_in(params["capabilities"]);
   OpenRequest& request = open_requests.at(ticket);
   request.kind = Kind::Initialize;
   if (servers.size() == 1) return pass_to_server(ticket, 0, message);
@@ -118,6 +118,7 @@ void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
                         R"({"supported":)" + carried(Era::Legacy, false) + R"(,"requested":)" +
                             (version ? std::string(text_of(version)) : "null") + "}");
   agreed = revision;
+  if (!agreed->elicitation) client_can.forms = client_can.links = false;
   is_initialized = true;
   std::vector<Splice> splices = capability_splices(message.result(), 0);
   if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
@@ -152,6 +153,7 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
   if (capabilities.find("tools") == nullptr) capabilities.set("tools", json::Value::object());
   capabilities.find("tools")->set("listChanged", true);
   agreed = lowest;
+  if (!agreed->elicitation) client_can.forms = client_can.links = false;
   is_initialized = true;
   json::Value result = json::Value::object();
   result.set("protocolVersion", lowest->name);
@@ -179,7 +181,9 @@ void Conversation::Core::client_discover(Ticket ticket, Message& message) {
 
 void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
   const json::Node versions = message.result()["supportedVersions"];
-  if (message.kind() == Message::Kind::Error || !versions.is_array()) return pass_answer(ticket, message);
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  if (!versions.is_array())
+    return answer_error(ticket, kInternalError, "the server's `supportedVersions` is not a list");
   std::string kept;
   bool is_all = true, is_modern = false;
   for (const json::Node one : versions.elements()) {
@@ -261,11 +265,23 @@ void Conversation::Core::client_tools_list(Ticket ticket, Message& message) {
   pass_to_server(ticket, 0, message);
 }
 
+// A client that ignores case would show another text than the one that was looked at.
+bool Conversation::Core::is_respelled(std::size_t server, std::string_view where, json::Node definition) {
+  const std::string_view respelled = respelled_in_definition(definition);
+  if (respelled.empty()) return false;
+  const json::Node name = definition["name"];
+  note_dropped("server `" + catalogue.server_name(server) + "`", where,
+               "the definition of " + printable(name.is_string() ? name.string() : "?", 200) + " has a member `" +
+                   printable(respelled, 60) + "`");
+  return true;
+}
+
 ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
   ToolsPage out;
   for (const json::Node definition : tools.elements()) {
     const json::Node name = definition["name"];
     if (!name.is_string()) continue;
+    if (is_respelled(server, "tools/list", definition)) continue;
     note_all(catalogue.see(server, definition));
     // What could not be pinned is not shown, nor is what has Baton's own names.
     if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;
@@ -402,6 +418,34 @@ void Conversation::Core::callable(Question question, Callable callable) {
   }
 }
 
+// --- other lists --------------------------------------------------------------------------------------------------------------------
+
+// `at`: how many are before it in its list. Those that are too many to be looked through are withheld where others are.
+bool Conversation::Core::may_list(std::size_t server, json::Node element, std::size_t at) {
+  if (is_respelled(server, "a list", element)) return false;
+  if (at >= kListedMax) return !governed.held.suspicious_is_withheld || !governed.enforces;
+  std::vector<std::string> notes;
+  const bool may = catalogue.may_list(server, element, notes);
+  note_all(std::move(notes));
+  return may || !governed.enforces;
+}
+
+// Prompts, resources and their templates, without what the pack withholds because of its texts.
+void Conversation::Core::list_answered(Ticket ticket, std::size_t server, std::string_view member, Message& message) {
+  const json::Node list = message.result()[member];
+  if (!list.is_array()) return pass_answer(ticket, message);
+  std::string kept = "[";
+  std::size_t count = 0, at = 0;
+  for (const json::Node one : list.elements()) {
+    if (!may_list(server, one, at++)) continue;
+    kept += count++ > 0 ? "," : "";
+    kept += text_of(one);
+  }
+  if (count == at) return pass_answer(ticket, message);
+  std::vector<Splice> splices = {replacing(list, kept + "]")};
+  pass_answer(ticket, message, std::move(splices));
+}
+
 // --- when the set changes -----------------------------------------------------------------------------------------------------------
 
 void Conversation::Core::look_soon() {
@@ -516,7 +560,8 @@ void Conversation::Core::ask_pins(std::size_t server) {
               own_params());
 }
 
-void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, Message* message) {
+void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, Message* message,
+                                      std::string_view problem) {
   const auto found = own_requests.find(number);
   if (found == own_requests.end()) return;
   OwnRequest own = found->second;
@@ -541,7 +586,7 @@ void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, 
   if (own.kind == OwnRequest::Kind::List) {
     if (is_result) return read_page(gathering->second, own, server, *message);
     // A server that has no such list has an empty one.
-    if (message == nullptr) gathering->second.failed = true;
+    if (message == nullptr) gathering->second.failed = true, gathering->second.problem = problem;
     else servers[server].seen = own.generation;
   } else if (is_result) {
     gathering->second.texts.emplace_back(server, text_of(message->result()));
@@ -559,6 +604,7 @@ void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::s
     if (gathering.answers != 0) gathering.pages.push_back(std::move(page));
   } else {
     for (const json::Node element : list.elements()) {
+      if (!may_list(server, element, gathering.texts.size())) continue;
       std::string text(text_of(element));
       if (const json::Node name = element["name"]; gathering.member == "prompts" && name.is_string()) {
         Splice renamed = replacing(name, quoted(catalogue.client_name(server, name.string())));
@@ -587,7 +633,7 @@ void Conversation::Core::gathered(std::uint64_t number) {
     for (std::size_t server = 0; server < servers.size(); ++server)
       if (servers[server].pinning == number) {
         servers[server].pinning = 0;
-        pinned(server, gathering.failed);
+        pinned(server, gathering.failed, gathering.problem);
       }
     return;
   }

@@ -2,7 +2,9 @@
 #include "mcp/message.h"
 
 #include <algorithm>
+#include <span>
 
+#include "base/text.h"
 #include "json/canonical.h"
 #include "json/scan.h"
 #include "mcp/revision.h"
@@ -37,6 +39,59 @@ std::size_t past_container(std::string_view text, std::size_t at) {
 }
 
 bool is_white(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// --- members ------------------------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kOfMessage[] = {"jsonrpc", "id", "method", "params", "result", "error"};
+// Of params and results. Words that a tool's server may well have for something of its own are left out.
+constexpr std::string_view kOfPart[] = {"_meta",
+                                        "argument",
+                                        "arguments",
+                                        "capabilities",
+                                        "content",
+                                        "contents",
+                                        "cursor",
+                                        "inputRequests",
+                                        "inputResponses",
+                                        "instructions",
+                                        "isError",
+                                        "messages",
+                                        "method",
+                                        "name",
+                                        "nextCursor",
+                                        "notifications",
+                                        "params",
+                                        "progressToken",
+                                        "prompts",
+                                        "protocolVersion",
+                                        "ref",
+                                        "requestId",
+                                        "requestState",
+                                        "requestedSchema",
+                                        "resourceSubscriptions",
+                                        "resourceTemplates",
+                                        "resources",
+                                        "resultType",
+                                        "structuredContent",
+                                        "supportedVersions",
+                                        "task",
+                                        "taskId",
+                                        "tools",
+                                        "uri"};
+constexpr std::string_view kOfError[] = {"code", "data", "message"};
+constexpr std::string_view kOfDefinition[] = {"annotations", "description",  "inputSchema",
+                                              "name",        "outputSchema", "title"};
+
+std::string_view respelled_in(json::Node object, std::span<const std::string_view> known) {
+  for (const json::Member member : object.members()) {
+    const std::string_view name = member.name();
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const std::string folded = without_case(name);
+    if (std::ranges::any_of(known, [&](std::string_view one) { return std::ranges::equal(one, folded, {}, to_lower); }))
+      return name;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -106,6 +161,19 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+// Case is what differs, and the two letters that Unicode folds to ASCII ones.
+std::string without_case(std::string_view name) {
+  std::string out;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name.substr(at).starts_with("\u017f")) out += 's', at += 1;       // the long s
+    else if (name.substr(at).starts_with("\u212a")) out += 'k', at += 2;  // the sign of Kelvin
+    else out += to_lower(name[at]);
+  }
+  return out;
+}
+
+std::string_view respelled_in_definition(json::Node definition) { return respelled_in(definition, kOfDefinition); }
+
 std::string id_key(json::Node node) {
   if (node.is_string()) return quoted(node.string());
   if (!node.is_number()) return {};
@@ -158,6 +226,13 @@ void Message::classify() {
   }
   id_text_ = id_key(id_);
   if (!is_2_0) return broken(kInvalidRequest, "`jsonrpc` is not \"2.0\"");
+  std::string_view respelled = respelled_in(root, kOfMessage);
+  for (const json::Node part : {params_, params_["notifications"], result_})
+    if (respelled.empty()) respelled = respelled_in(part, kOfPart);
+  if (respelled.empty()) respelled = respelled_in(error_, kOfError);
+  if (!respelled.empty())
+    return broken(kInvalidRequest,
+                  "the member `" + printable(respelled, 60) + "` differs from one of the protocol only in case");
   if (id_ && id_text_.empty() && !(id_.is_null() && error_))
     return broken(kInvalidRequest, "`id` is neither a string nor a whole number");
   // One that is two things at once would be one thing to us and another to whoever gets it.
@@ -177,6 +252,7 @@ void Message::classify() {
   }
   if (!id_) return broken(kInvalidRequest, "an answer without an id");
   if (result_) {
+    if (!result_.is_object()) return broken(kInvalidRequest, "`result` is not an object");
     kind_ = Kind::Result;
     if (const json::Node meta = result_["_meta"]; meta.is_object()) meta_ = meta;
   } else {

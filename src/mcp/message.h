@@ -44,6 +44,14 @@ std::string id_key(json::Node node);
 // Text as a JSON string, in quotes.
 std::string quoted(std::string_view text);
 
+// A name as a reader that ignores case has it.
+std::string without_case(std::string_view name);
+
+// A member of a tool's definition whose name differs only in case from one that the protocol has; empty: there is none. Libraries of
+// some languages ignore case: to them it is the other. A message with such a member, of its own or of its params, result or error, is
+// Broken.
+std::string_view respelled_in_definition(json::Node definition);
+
 class Message {
  public:
   enum class Kind {

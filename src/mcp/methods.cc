@@ -37,13 +37,9 @@ constexpr std::array<Judged, 4> kJudged = {{{"resources/read", ServerOperation::
                                             {"prompts/get", ServerOperation::PromptsGet},
                                             {"completion/complete", ServerOperation::Completion}}};
 
-struct OfServer {
-  std::string_view method;
-  ServerRequest request;
-};
-constexpr std::array<OfServer, 3> kOfServer = {{{"sampling/createMessage", {ServerOperation::Sampling, "sampling"}},
-                                                {"elicitation/create", {ServerOperation::Elicitation, "elicitation"}},
-                                                {"roots/list", {ServerOperation::Roots, "roots"}}}};
+constexpr std::array<Judged, 3> kOfServer = {{{"sampling/createMessage", ServerOperation::Sampling},
+                                              {"elicitation/create", ServerOperation::Elicitation},
+                                              {"roots/list", ServerOperation::Roots}}};
 
 struct Notification {
   std::string_view method;
@@ -92,10 +88,32 @@ ServerOperation operation_of_client(std::string_view method) {
   return found == kJudged.end() ? ServerOperation::Request : found->operation;
 }
 
-std::optional<ServerRequest> operation_of_server(std::string_view method) {
-  const auto found = std::ranges::find(kOfServer, method, &OfServer::method);
+std::optional<ServerOperation> operation_of_server(std::string_view method) {
+  const auto found = std::ranges::find(kOfServer, method, &Judged::method);
   if (found == kOfServer.end()) return std::nullopt;
-  return found->request;
+  return found->operation;
+}
+
+ClientAbilities abilities_in(json::Node capabilities) {
+  const json::Node elicitation = capabilities["elicitation"], sampling = capabilities["sampling"];
+  ClientAbilities out;
+  out.links = elicitation["url"].is_object();
+  out.forms = elicitation.is_object() && (elicitation["form"].is_object() || !out.links);  // {} means forms
+  out.sampling = sampling.is_object();
+  out.sampling_tools = sampling["tools"].is_object();
+  out.roots = capabilities["roots"].is_object();
+  return out;
+}
+
+std::string_view undeclared(const ClientAbilities& client, ServerOperation operation, json::Node params) {
+  if (operation == ServerOperation::Roots) return client.roots ? "" : "roots";
+  if (operation == ServerOperation::Sampling) {
+    if (!client.sampling) return "sampling";
+    return (params["tools"] || params["toolChoice"]) && !client.sampling_tools ? "sampling.tools" : "";
+  }
+  const json::Node mode = params["mode"];
+  if (!mode || mode.is_text("form")) return client.forms ? "" : "elicitation";
+  return mode.is_text("url") && client.links ? "" : "elicitation.url";
 }
 
 bool is_client_notification(std::string_view method, const Revision* revision) {
@@ -115,7 +133,7 @@ std::string_view look_alike(std::string_view method) {
     if (resembles(known)) return known;
   for (const Judged& known : kJudged)
     if (resembles(known.method)) return known.method;
-  for (const OfServer& known : kOfServer)
+  for (const Judged& known : kOfServer)
     if (resembles(known.method)) return known.method;
   for (const Notification& known : kFromClient)
     if (resembles(known.method)) return known.method;

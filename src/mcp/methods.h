@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "contract/plan.h"
+#include "json/document.h"
 #include "mcp/revision.h"
 
 namespace baton::mcp {
@@ -15,12 +16,18 @@ bool needs_no_verdict(std::string_view method);
 
 // The operation by whose contract a request of the client is judged. tools/call is judged by the contract of its tool.
 contract::ServerOperation operation_of_client(std::string_view method);
-// The same for a request of a server; nothing: no server may send it. `capability` is what the client must have declared.
-struct ServerRequest {
-  contract::ServerOperation operation;
-  std::string_view capability;
+// The same for a request of a server; nothing: no server may send it.
+std::optional<contract::ServerOperation> operation_of_server(std::string_view method);
+
+// What a client has declared that servers may ask it for.
+struct ClientAbilities {
+  bool forms = false, links = false;  // elicitation, by its mode
+  bool sampling = false, sampling_tools = false;
+  bool roots = false;
 };
-std::optional<ServerRequest> operation_of_server(std::string_view method);
+ClientAbilities abilities_in(json::Node capabilities);
+// What a request of a server needs and the client has not declared; empty: it has. `params` may be no node.
+std::string_view undeclared(const ClientAbilities& client, contract::ServerOperation operation, json::Node params);
 
 // Notifications that pass. Null is the era before the two sides agreed on a revision.
 bool is_client_notification(std::string_view method, const Revision* revision);

@@ -176,8 +176,8 @@ void append_judged(std::string& out, json::Node node, IsSkipped skips) {
 }
 
 bool is_of_protocol(const json::Member& member) {
-  return member.name() == "resultType" || member.name() == "ttlMs" || member.name() == "cacheScope" ||
-         (member.name() == "_meta" && !is_more(member));
+  if (member.name() == "cacheScope") return member.value.is_text("public") || member.value.is_text("private");
+  return (member.name() == "resultType" || member.name() == "ttlMs" || member.name() == "_meta") && !is_more(member);
 }
 
 // The reading of everything but structuredContent.
@@ -344,10 +344,12 @@ Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t
 
 Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
   if (const std::size_t bytes = text_of(error).size(); bytes > bytes_max) return too_large(bytes);
+  if (!error.is_object()) return unjudged("its error is not an object");
   Outcome out;
   out.kind = Outcome::Kind::Error;
   const json::Node code = error["code"];
-  const std::int64_t number = code.is_number() ? json::to_int64(code.number_text()).value_or(0) : 0;
+  const auto whole = code.is_number() ? json::to_int64(code.number_text()) : std::nullopt;
+  const std::int64_t number = whole.value_or(0);
   out.error_code = code.is_number() ? std::string(code.number_text()) : "0";
   if (out.error_code.size() > 64) out.error_code.resize(64);
   if (number == kInternalError) out.error_class = "server_error";
@@ -361,7 +363,7 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
   out.output.is_text = true;
   std::string more;
   for (const json::Member member : error.members()) {
-    if (member.name() == "code" || (member.name() == "message" && member.value.is_string())) continue;
+    if ((member.name() == "code" && whole) || (member.name() == "message" && member.value.is_string())) continue;
     out.output.is_text = false;
     more += (more.empty() ? "" : ",") + quoted(member.name()) + ':';
     append_judged(more, member.value, nothing);
@@ -369,6 +371,24 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
   if (!more.empty()) judged += R"(,"more":{)" + more + "}";
   judged += '}';
   return out;
+}
+
+bool has_more_than(json::Node result, std::span<const std::string_view> known) {
+  return any_of(result.members(), [&](const json::Member& one) {
+    if (one.name() == "_meta" || std::ranges::find(known, one.name()) != known.end()) return false;
+    return one.name() == "isError" ? !one.value.is_boolean() : !is_of_protocol(one);
+  });
+}
+
+std::optional<Splice> removing_meta(json::Node result) {
+  for (const json::Member one : result.members())
+    if (one.name() == "_meta" && is_more(one)) return removing(result, "_meta");
+  return std::nullopt;
+}
+
+bool has_input_requests(json::Node result) {
+  const json::Node inputs = result["inputRequests"];
+  return inputs && !(inputs.is_object() && inputs.size() == 0);
 }
 
 // --- taken out ------------------------------------------------------------------------------------------------------------------------
@@ -384,16 +404,20 @@ bool has_own(json::Node meta) {
   return meta.is_object() && any_of(meta.members(), [](const json::Member& one) { return is_own(one.name()); });
 }
 
-void append_without_own(std::string& out, json::Node node, bool is_meta);
+// A place where only Baton says what it decided: `_meta`, and the `data` of an error, which has the decision of what is no tool's call.
+bool is_place(std::string_view above, std::string_view name) {
+  return name == "_meta" || (above == "error" && name == "data");
+}
 
-bool contains_own(json::Node node) {
-  if (node.is_array()) return any_of(node.elements(), contains_own);
-  return node.is_object() && any_of(node.members(), [](const json::Member& one) {
-           return (one.name() == "_meta" && has_own(one.value)) || contains_own(one.value);
+bool contains_own(json::Node node, std::string_view name) {
+  if (node.is_array()) return any_of(node.elements(), [](json::Node one) { return contains_own(one, {}); });
+  return node.is_object() && any_of(node.members(), [&](const json::Member& one) {
+           return (is_place(name, one.name()) && has_own(one.value)) || contains_own(one.value, one.name());
          });
 }
 
-void append_without_own(std::string& out, json::Node node, bool is_meta) {
+// `name`: of the member that has it; `is_meta`: nothing of Baton's stays in it.
+void append_without_own(std::string& out, json::Node node, std::string_view name, bool is_meta) {
   if (!node.is_array() && !node.is_object()) {
     out += text_of(node);
     return;
@@ -406,14 +430,14 @@ void append_without_own(std::string& out, json::Node node, bool is_meta) {
   };
   for (const json::Node one : node.elements()) {
     separate();
-    append_without_own(out, one, false);
+    append_without_own(out, one, {}, false);
   }
   for (const json::Member one : node.members()) {
     if (is_meta && is_own(one.name())) continue;
     separate();
     out += text_of(one.key);
     out += ':';
-    append_without_own(out, one.value, one.name() == "_meta");
+    append_without_own(out, one.value, one.name(), is_place(name, one.name()));
   }
   out += node.is_array() ? ']' : '}';
 }
@@ -424,9 +448,9 @@ std::optional<std::string> without_own_meta(const Message& message) {
   // Without the word and without an escape that could hide it there is nothing to look for.
   const std::string& bytes = message.bytes();
   if (bytes.find("dev.baton") == std::string::npos && bytes.find("\\u") == std::string::npos) return std::nullopt;
-  if (!message.root() || !contains_own(message.root())) return std::nullopt;
+  if (!message.root() || !contains_own(message.root(), {})) return std::nullopt;
   std::string out;
-  append_without_own(out, message.root(), false);
+  append_without_own(out, message.root(), {}, false);
   return out;
 }
 

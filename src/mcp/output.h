@@ -22,6 +22,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -39,10 +40,17 @@ Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t
 // Of the error object of a JSON-RPC error.
 Outcome outcome_of_error(json::Node error, std::size_t bytes_max);
 
+// Has a result members beside `known` and those that the protocol has for all results?
+bool has_more_than(json::Node result, std::span<const std::string_view> known);
+// Takes `_meta` out of a result that is handed on unjudged; nothing: it has none, or one that the protocol defines.
+std::optional<Splice> removing_meta(json::Node result);
+// Does a result ask the client for input?
+bool has_input_requests(json::Node result);
+
 // --- taken out ------------------------------------------------------------------------------------------------------------------------
 
-// The text of a message of a server without what only Baton may say: members of a `_meta` that begin with `dev.baton`, wherever it
-// is. Nothing: there are none.
+// The text of a message of a server without what only Baton may say: members of a `_meta`, or of the data of an error, that begin with
+// `dev.baton`, wherever it is. Nothing: there are none.
 std::optional<std::string> without_own_meta(const Message& message);
 // The text of a message of a server without content blocks of types that are not known. Nothing: there are none.
 std::optional<std::string> without_unknown_content(const Message& message);

@@ -3,6 +3,9 @@
 // tasks/get or a notice in the modern one). The call is under way until then, and its output is judged wherever it comes.
 //
 // A task that is not known here has no judged output: what comes for it is not handed on.
+#include <algorithm>
+#include <array>
+
 #include "diagnostics/diagnostic.h"
 #include "mcp/core.h"
 #include "mcp/methods.h"
@@ -22,19 +25,40 @@ Denial unjudged(std::string_view tool, std::string_view problem) {
   return {std::string(info(why.code).name), why.message, why.help};
 }
 
+constexpr auto kInResult = std::to_array<std::string_view>({"task", "resultType"});
+constexpr auto kOfTask =
+    std::to_array<std::string_view>({"resultType", "taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt",
+                                     "ttl", "ttlMs", "pollInterval", "pollIntervalMs", "requestState"});
+
+// With anything more than a handle it is a result like any other, whatever else it says.
 json::Node task_id_in(json::Node result) {
-  // With content it is a result like any other, whatever else it says.
-  if (result["content"] || result["structuredContent"]) return {};
-  if (const json::Node id = result["task"]["taskId"]; id.is_string()) return id;
-  if (const json::Node id = result["taskId"]; id.is_string() && result["resultType"].is_text("task")) return id;
-  return {};
+  if (const json::Node task = result["task"]; task["taskId"].is_string())
+    return has_more_than(result, kInResult) || has_more_than(task, kOfTask) ? json::Node() : task["taskId"];
+  if (!result["taskId"].is_string() || !result["resultType"].is_text("task")) return {};
+  return has_more_than(result, kOfTask) ? json::Node() : result["taskId"];
 }
 
-// What a server asks for is judged in an answer to a call only.
-bool asks_for_input_in_task(json::Node task) {
-  const json::Node inputs = task["inputRequests"];
-  return inputs && !(inputs.is_object() && inputs.size() == 0);
+// What is said of a task, with the members that a task has and its output, which is judged: nobody judges the others. Nothing: it has
+// no others.
+std::optional<Splice> without_others(json::Node said) {
+  constexpr auto kKnown = std::to_array<std::string_view>({"result", "error", "inputRequests", "cacheScope"});
+  std::string out = "{";
+  bool has_others = false;
+  for (const json::Member one : said.members()) {
+    const bool is_known = one.name() == "_meta" ? !removing_meta(said)
+                                                : std::ranges::find(kOfTask, one.name()) != kOfTask.end() ||
+                                                      std::ranges::find(kKnown, one.name()) != kKnown.end();
+    has_others = has_others || !is_known;
+    if (!is_known) continue;
+    out += (out.size() > 1 ? "," : "") + quoted(one.name()) + ':';
+    out += text_of(one.value);
+  }
+  if (!has_others) return std::nullopt;
+  return replacing(said, out + "}");
 }
+
+// Null is as good as nothing.
+json::Node present(json::Node node) { return node.is_null() ? json::Node() : node; }
 
 }  // namespace
 
@@ -47,7 +71,15 @@ bool Conversation::Core::is_task(const Call&, Message& message) {
 }
 
 void Conversation::Core::begin_task(Call& call, Message& message) {
-  const std::string key = task_key(call.server, task_id_in(message.result()).string());
+  const std::string id(task_id_in(message.result()).string());
+  for (std::size_t other = 0; other < servers.size(); ++other) {
+    if (other == call.server || !tasks.contains(task_key(other, id))) continue;
+    Outcome refused;  // the client could not ask for the one and not get the other
+    refused.unjudged = "its task has the id of another server's task";
+    is_refused(call, refused);
+    return;
+  }
+  const std::string key = task_key(call.server, id);
   disarm(call.step);
   call.state = State::Tasked;
   call.params.clear();
@@ -62,10 +94,10 @@ void Conversation::Core::begin_task(Call& call, Message& message) {
   const Ticket ticket = call.open;
   call.open = 0;
   if (const auto request = open_requests.find(ticket); request != open_requests.end()) {
-    std::string bytes = request->second.id == message.id_text()
-                            ? message.take_bytes()
-                            : splice(message.bytes(), {replacing(message.id(), request->second.id)});
-    answer(ticket, std::move(bytes));
+    std::vector<Splice> splices;
+    if (auto meta = removing_meta(message.result())) splices.push_back(std::move(*meta));
+    if (request->second.id != message.id_text()) splices.push_back(replacing(message.id(), request->second.id));
+    answer(ticket, splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices)));
   }
   if (tasks.size() <= options.tasks_max) return;
   const auto oldest = tasks.find(task_order.front());
@@ -114,7 +146,7 @@ bool Conversation::Core::client_task(Ticket ticket, Message& message) {
   return true;
 }
 
-void Conversation::Core::task_answered(Ticket ticket, std::size_t, Message& message) {
+void Conversation::Core::task_answered(Ticket ticket, std::size_t server, Message& message) {
   const OpenRequest& request = open_requests.at(ticket);
   const std::string key = request.task;
   if (message.kind() == Message::Kind::Error) {
@@ -124,23 +156,41 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t, Message& mess
     return answer_error(ticket, error_code_of(message), "the server refused what it was asked about the task");
   }
   const json::Node result = message.result();
-  if (asks_for_input_in_task(result))
+  if (has_input_requests(result))
     return answer_error(ticket, kDenied, "the task asks the client for input, which is not supported for tasks");
   // Whatever it answers, an output is one.
   if (request.kind == Kind::TaskResult || result["content"] || result["structuredContent"])
     return task_result(key, result, message, ticket, kAside);
-  if (request.kind == Kind::TaskCancel) {
-    task_ended(key, result["status"].is_text("cancelled") ? "cancelled" : "");
-    return pass_answer(ticket, message);
+  if (auto others = without_others(result)) {
+    Message known(splice(message.bytes(), {std::move(*others)}), options.server_bytes_max);
+    return task_answered(ticket, server, known);
   }
-  if (const json::Node inner = result["result"]) return task_result(key, inner, message, ticket, kAside);
+  if (const json::Node inner = present(result["result"])) return task_result(key, inner, message, ticket, kAside);
   if (result["status"].is_text("cancelled")) task_ended(key, "cancelled");
-  if (result["status"].is_text("failed") && result["error"].is_object())
-    return task_error(key, result["error"], message, ticket, kAside);
+  else if (request.kind == Kind::TaskCancel) task_ended(key, "");
+  if (const json::Node inner = present(result["error"])) return task_error(key, inner, message, ticket, kAside);
   pass_answer(ticket, message);
 }
 
+// Of the tasks of this conversation what a handle has; of no other.
+void Conversation::Core::task_list_answered(Ticket ticket, std::size_t server, Message& message) {
+  const json::Node list = message.result()["tasks"];
+  if (!list.is_array()) return pass_answer(ticket, message);
+  std::string kept = "[";
+  for (const json::Node one : list.elements()) {
+    const json::Node id = one["taskId"];
+    if (!id.is_string() || !tasks.contains(task_key(server, id.string())) || has_more_than(one, kOfTask)) continue;
+    kept += (kept.size() > 1 ? "," : "") + std::string(text_of(one));
+  }
+  std::vector<Splice> splices = {replacing(list, kept + "]")};
+  pass_answer(ticket, message, std::move(splices));
+}
+
 void Conversation::Core::task_notice(std::size_t server, Message& message, Ticket ticket) {
+  if (auto others = without_others(message.params())) {
+    Message known(splice(message.bytes(), {std::move(*others)}), options.server_bytes_max);
+    return task_notice(server, known, ticket);
+  }
   const json::Node params = message.params(), id = params["taskId"];
   const std::string key = id.is_string() ? task_key(server, id.string()) : std::string();
   Stream stream = ticket == 0 ? kAside : stream_for(server, ticket);
@@ -148,13 +198,16 @@ void Conversation::Core::task_notice(std::size_t server, Message& message, Ticke
     const auto by = by_sent_id[server].find(id_key(subscription));
     if (by != by_sent_id[server].end()) stream = stream_for(server, by->second);
   }
-  if (asks_for_input_in_task(params))
+  if (has_input_requests(params))
     return note_dropped("server `" + catalogue.server_name(server) + "`", message.method(),
                         "the task asks the client for input");
-  if (const json::Node inner = params["result"]) return task_result(key, inner, message, 0, stream);
+  if (const json::Node inner = present(params["result"])) return task_result(key, inner, message, 0, stream);
   if (params["status"].is_text("cancelled")) task_ended(key, "cancelled");
-  if (params["status"].is_text("failed") && params["error"].is_object())
-    return task_error(key, params["error"], message, 0, stream);
+  if (const json::Node inner = present(params["error"])) return task_error(key, inner, message, 0, stream);
+  if (!tasks.contains(key)) {  // of another server's task, or of none: the client would take it for one of its own
+    ++counts.unexpected;
+    return;
+  }
   out->push_back(ToClient{stream, message.take_bytes(), false, 0});
 }
 
@@ -182,7 +235,11 @@ void Conversation::Core::task_result(const std::string& key, json::Node result, 
 
 void Conversation::Core::task_error(const std::string& key, json::Node error, Message& message, Ticket ticket,
                                     Stream stream) {
-  judge_task(key, error, outcome_of_error(error, options.output_bytes_max), message, ticket, stream);
+  Outcome outcome = outcome_of_error(error, options.output_bytes_max);
+  if (json::Node code = error["code"];
+      code.is_number() && json::to_int64(code.number_text()) == kUrlElicitationRequired)
+    outcome = {}, outcome.unjudged = "it asks the user to open a link; a server asks for that by `elicitation/create`";
+  judge_task(key, error, outcome, message, ticket, stream);
 }
 
 // `place`: the result, or the error object, in the message. What was judged of it is in `outcome`.
@@ -223,7 +280,7 @@ void Conversation::Core::judge_task(const std::string& key, json::Node place, co
     settle(call->second, outcome, false);
     end_call(call->first);
     task.call = 0;
-    return hand_on(std::move(held), true, task.denial);
+    return hand_on(std::move(held), governed.enforces, task.denial);
   }
   if (task.waiting.size() >= kWaitingMax) {
     if (ticket != 0) answer_error(ticket, kInternalError, "the task's result is being judged");

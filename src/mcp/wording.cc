@@ -257,7 +257,8 @@ void look_for(const std::vector<Compiled>& all, std::string_view text, std::stri
 class Walk {
  public:
   std::vector<Suspicion> run(json::Node definition) {
-    for (const std::string_view part : {"name", "title", "description", "annotations", "inputSchema", "outputSchema"})
+    for (const std::string_view part : {"name", "title", "description", "annotations", "inputSchema", "outputSchema",
+                                        "arguments", "uri", "uriTemplate"})
       if (const json::Node there = definition[part]) look(there, std::string(part), 0);
     return std::move(out_);
   }

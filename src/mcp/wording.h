@@ -40,7 +40,8 @@ std::string text_of(const Suspicion& one);  // "description tries to override ot
 
 // Each kind at most once for a text.
 std::vector<Suspicion> suspicions_in_text(std::string_view text, std::string_view place);
-// Every text of a tool's definition: name, title, description, annotations and both schemas. At most 32.
+// Every text of a definition, of a tool (name, title, description, annotations and both schemas), a prompt (its arguments) or a resource
+// (its address). At most 32.
 std::vector<Suspicion> suspicions_in(json::Node definition);
 
 }  // namespace baton::mcp

@@ -204,6 +204,7 @@ void HttpBack::answered(const AskedPtr& asked, net::AsyncOutcome outcome) {
       broke_off(asked, outcome.retry_ms, outcome.answer.has_value());
     } else {
       asked_.erase(asked->ticket);
+      no_other(asked);
     }
   } else if (outcome.answer) {
     note_session(*asked, *outcome.answer);
@@ -222,6 +223,14 @@ void HttpBack::answered(const AskedPtr& asked, net::AsyncOutcome outcome) {
 void HttpBack::failed(const AskedPtr& asked, mcp::AttemptFailure failure) {
   if (asked->ticket != 0) return listener_.attempt_failed(server_, asked->ticket, std::move(failure));
   shared_.report(options_.name + ": " + asked->method + " was not taken: " + printable(failure.message, 200));
+}
+
+// What came was whole. Was it the answer, nothing waits for one any more, and nothing happens here.
+void HttpBack::no_other(const AskedPtr& asked) {
+  if (asked->ticket == 0 || asked->is_withdrawn) return;
+  listener_.attempt_failed(
+      server_, asked->ticket,
+      {.error_class = "network", .message = "what it answered is not the answer to what it was asked"});
 }
 
 // An answer that is no stream.
@@ -249,7 +258,11 @@ void HttpBack::whole(const AskedPtr& asked, const net::HttpAnswer& answer) {
     const mcp::Message message(answer.body, shared_.options.server_bytes_max);
     is_message = message.is_answer() && !message.id().is_null() && answer.status != 429 && answer.status < 500;
   }
-  if (is_message) return listener_.message(server_, answer.body, asked->ticket);
+  if (is_message) {
+    listener_.message(server_, answer.body, asked->ticket);
+    if (*alive) no_other(asked);
+    return;
+  }
   failed(asked, {.error_class = class_of_status(answer.status),
                  .http_status = answer.status,
                  .retry_after = retry_after(answer),
@@ -313,6 +326,7 @@ void HttpBack::take_up(const AskedPtr& asked) {
                                                    client_->cancel(asked->id);
                                                    streams_.erase(asked->id);
                                                    asked_.erase(asked->ticket);
+                                                   no_other(asked);
                                                  }});
 }
 

@@ -74,6 +74,7 @@ class HttpBack final : public Back {
   void take_up(const AskedPtr& asked);
   void event(const AskedPtr& asked, net::SseEvent event);
   void failed(const AskedPtr& asked, mcp::AttemptFailure failure);
+  void no_other(const AskedPtr& asked);
   void note_session(const Asked& asked, const net::HttpAnswer& head);
   void forget_session();
   void listen();

@@ -48,7 +48,10 @@ class Reading final : public BackListener {
                                      : mcp::error_message(heard.id_text(), mcp::kMethodNotFound, "Method not found");
       return back_->send({.bytes = answer, .revision = spoken()});
     }
-    if (!heard.is_answer() || heard.id_text() != std::to_string(id_) || is_over_) return;
+    if (heard.id_text() != std::to_string(id_) || is_over_) return;
+    if (heard.kind() == mcp::Message::Kind::Broken && !heard.root()["method"])
+      return finish("its answer cannot be read: " + heard.fault());
+    if (!heard.is_answer()) return;
     const bool ok = heard.kind() == mcp::Message::Kind::Result;
     if (method_ == "initialize" && !ok) return use_modern();
     if (method_ == "server/discover") {

@@ -358,6 +358,9 @@ def main_http(port_file):
             if arguments.get("text") == "busy" and state["busy"] < 1:
                 state["busy"] += 1
                 return self.plain(429, b"{}", Retry_After="1")
+            if str(arguments.get("text")).startswith("astray"):
+                astray = {"id": None, "error": {"code": -32700, "message": "m"}} if "without" in arguments["text"] else {"id": "another", "result": {}}
+                return self.plain(200, json.dumps({"jsonrpc": "2.0", **astray}).encode())
             if "id" not in message or "method" not in message:
                 session.server.take(message)
                 return self.plain(202)
