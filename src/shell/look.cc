@@ -262,7 +262,7 @@ bool Look::may_have_more_options(std::size_t from) const {
 void Look::sed() {
   if (may_have_more_options(1)) return note(Opaque::Launcher);
   std::vector<const Word*> scripts;
-  const Word* first = nullptr;
+  const Word *first = nullptr, *second = nullptr;
   bool options = true, given = false;
   for (std::size_t at = 1; at < size(); ++at) {
     const Word& word = words_[at];
@@ -282,9 +282,13 @@ void Look::sed() {
         return note(Opaque::Launcher);
     } else if (first == nullptr) {
       first = &word;
+    } else if (second == nullptr) {
+      second = &word;
     }
   }
   if (!given && first != nullptr) scripts.push_back(first);
+  // BSD: `sed -i '' SCRIPT`, where the empty word is the end of the backup's name.
+  if (!given && first != nullptr && first->is("") && second != nullptr) scripts.push_back(second);
   for (const Word* script : scripts)
     if (!script->is_literal() || !is_plain_sed(script->text)) note(Opaque::Launcher);
 }

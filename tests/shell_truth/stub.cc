@@ -139,15 +139,18 @@ bool is_assignment(const char* word) { return std::strchr(word, '=') != nullptr;
 bool is(const char* left, const char* right) { return left != nullptr && std::strcmp(left, right) == 0; }
 
 // Commands of sqlite3: each line that begins with `.shell` or `.system`.
-void sqlite(char** words) {
-  for (; *words != nullptr; ++words)
+void sqlite_lines(char* text) {
+  for (char* line = text; line != nullptr;) {
     for (const char* command : {".shell ", ".system "})
-      if (char* place = std::strstr(*words, command); place != nullptr) start_text(place + std::strlen(command));
+      if (std::strncmp(line, command, std::strlen(command)) == 0) start_text(line + std::strlen(command));
+    line = std::strchr(line, '\n');
+    if (line != nullptr) ++line;
+  }
+}
+void sqlite(char** words) {
+  for (; *words != nullptr; ++words) sqlite_lines(*words);
   char text[512] = {};
-  const ssize_t size = ::read(0, text, sizeof(text) - 1);
-  if (size <= 0) return;
-  for (const char* command : {".shell ", ".system "})
-    if (char* place = std::strstr(text, command); place != nullptr) start_text(place + std::strlen(command));
+  if (::read(0, text, sizeof(text) - 1) > 0) sqlite_lines(text);
 }
 
 void git(char** words) {
