@@ -238,6 +238,7 @@ class Player {
     out.discover_needs_session = given["discover_needs_session"].is_true();
     if (out.session) hold(*out.session, given);
     if (given["enforces"]) out.session->enforces = given["enforces"].boolean();
+    if (given["unasked_answers_pass"]) out.session->unasked_answers_pass = given["unasked_answers_pass"].boolean();
     if (given["drops_unknown_content"]) out.session->drops_unknown_content = given["drops_unknown_content"].boolean();
     if (given["user_is_operator"]) out.session->user_is_operator = given["user_is_operator"].boolean();
     out.held_max = static_cast<std::size_t>(number_in(given, "held_max", 256));

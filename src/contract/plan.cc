@@ -106,6 +106,13 @@ bool is_server_operation(std::string_view name) {
   return std::ranges::find(kServerOperations, name) != kServerOperations.end();
 }
 
+bool lets_unasked_answers_pass(const Plan& plan) {
+  if (plan.unlisted != Unlisted::Record) return false;
+  const auto has_contract = [&](ServerOperation one) { return plan.find_tool(name_of(one)).has_value(); };
+  return !has_contract(ServerOperation::Sampling) && !has_contract(ServerOperation::Elicitation) &&
+         !has_contract(ServerOperation::Roots);
+}
+
 std::optional<ToolId> Plan::find_tool(std::string_view name) const {
   if (const std::size_t at = name.find('/'); at != std::string_view::npos) {
     // `a:b/c` would be the contract `a:b:c`, which is that of `b:c` of the server `a`.

@@ -411,6 +411,9 @@ struct Plan {
   bool is_legal(PhaseId from, PhaseId to) const { return from == to || phases[from].next.has(to); }
 };
 
+// May a client's answers reach a server that has asked nothing? Only where every such question would go ahead without a contract.
+bool lets_unasked_answers_pass(const Plan& plan);
+
 // --- a workflow -----------------------------------------------------------------------------------------------------------------
 
 struct WorkflowRole {

@@ -168,7 +168,13 @@ void Conversation::Core::begin_call(Call call, Message& message, std::string par
     answer_error(kept.open, kInvalidParams, "`requestState` is not one that was given for this call");
     return end_call(number);
   }
-  // Answers without a state answer nothing that was asked and judged here: they are left out.
+  // Answers without a state answer nothing that was asked and judged here: they are left out, unless nothing of the kind would be judged.
+  if (const json::Node unasked = given["inputResponses"]; unasked.is_object() && governed.unasked_answers_pass) {
+    std::string others = "{";
+    for (const json::Member one : unasked.members())
+      if (one.name() != kApprovalKey) add_member(others, one.name(), text_of(one.value));
+    add_member(kept.params, "inputResponses", others + "}");
+  }
   kept.params += '}';
   const ServerState& server = servers[kept.server];
   if (!kept.is_tool() || server.seen == server.generation || !server.has_tools) return propose(kept);

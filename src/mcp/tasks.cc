@@ -122,6 +122,9 @@ void Conversation::Core::end_task(TaskState& task) {
 
 bool Conversation::Core::client_task(Ticket ticket, Message& message) {
   const std::string_view method = message.method();
+  // The modern era has neither: a task's result comes with tasks/get.
+  if (open_requests.at(ticket).era == Era::Modern && (method == "tasks/result" || method == "tasks/list"))
+    return answer_error(ticket, kMethodNotFound, "Method not found"), true;
   const json::Node id = message.params()["taskId"];
   if (!id.is_string()) {
     if (method == "tasks/list" || !needs_no_verdict(method)) return false;

@@ -388,6 +388,7 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     mcp::Session out;
     out.enforces = !session["mode"].is_string() || session["mode"].is_text("enforce");
     out.drops_unknown_content = session["unknown_content"].is_text("drop");
+    out.unasked_answers_pass = session["unasked_answers"].is_text("pass");
     out.user_is_operator = session["client_user_is_operator"].is_true() && !shared_.options.operator_token.empty();
     if (session["client_user_is_operator"].is_true() && !out.user_is_operator &&
         !std::exchange(shared_.said_no_operator, true))

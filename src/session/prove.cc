@@ -83,14 +83,14 @@ bool is_violated_at_end(const Claim& claim, const Watched& watched, const Plan& 
 // --- the exploration --------------------------------------------------------------------------------------------------------------------
 
 enum class Act : std::uint8_t {
-  Call,     // proposed, begun, committed
-  Propose,  // it waits to begin
-  Begin,    // one that waits
-  Start,    // proposed and begun, and under way from now on
-  Commit,   // one that is under way
-  Lose,     // proposed and begun, and nobody knows what became of it
+  Call,           // proposed, begun, committed
+  Propose,        // it waits to begin
+  Begin,          // one that waits
+  Start,          // proposed and begun, and under way from now on
+  Commit,         // one that is under way
+  Lose,           // proposed and begun, and nobody knows what became of it
   LeaveUnproven,  // proposed, begun, and answered without evidence
-  Fail      // one that is under way
+  Fail            // one that is under way
 };
 struct Event {
   Act act;

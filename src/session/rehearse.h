@@ -74,7 +74,7 @@ class Rehearsal {
   std::optional<std::uint32_t> propose(ToolId tool, Refused& refused);
   bool start(std::uint32_t call, Refused& refused);
   bool settle(std::uint32_t call, Refused& refused);
-  void lose(std::uint32_t call);  // nobody knows what became of it
+  void lose(std::uint32_t call);            // nobody knows what became of it
   void leave_unproven(std::uint32_t call);  // an ok answer without evidence: it fails
   void fail(std::uint32_t call);
 

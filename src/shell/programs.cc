@@ -102,9 +102,7 @@ constexpr Program kPrograms[] = {
     {.names = "xvfb-run", .runs = Runs::Rest, .writes = Writes::Nothing, .flags = "a", .long_flags = "auto-servernum"},
 
     // --- shells
-    {.names = "sh bash dash ash zsh rbash rzsh",
-     .runs = Runs::Shell,
-     .writes = Writes::Nothing},
+    {.names = "sh bash dash ash zsh rbash rzsh", .runs = Runs::Shell, .writes = Writes::Nothing},
 
     // --- run or load what they are given in a way of their own: opaque
     {.names = "eval source . alias unalias hash rehash enable disable bind bindkey complete compgen compopt compctl fc "

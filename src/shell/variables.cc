@@ -102,12 +102,35 @@ constexpr std::string_view kNames =
     // Baton itself
     "BATON BATON_HOME BATON_STORE BATON_TOKEN BATON_IN_PROCESS ";
 
-constexpr std::array kPrefixes = {"LD_",          "DYLD_",    "BASH_FUNC_",    "CARGO_CREDENTIAL_",
-                                  "YARN_",        "PNPM_",    "CARGO_TARGET_", "CARGO_BUILD_", "CARGO_UNSTABLE_",
-                                  "CARGO_ALIAS_", "PERL5",    "LUA_",          "PYTHON",       "DOTNET_",
-                                  "COMPlus_",     "CORECLR_", "JAVA_",         "MAKE_",        "ANSIBLE_",
-                                  "HELM_",        "TF_CLI_",  "BATON_",        "CLAUDE_",      "CODEX_",
-                                  "GEMINI_",      "COPILOT_", "OPENCODE_",     "ANTHROPIC_",   "OPENAI_"};
+constexpr std::array kPrefixes = {"LD_",
+                                  "DYLD_",
+                                  "BASH_FUNC_",
+                                  "CARGO_CREDENTIAL_",
+                                  "YARN_",
+                                  "PNPM_",
+                                  "CARGO_TARGET_",
+                                  "CARGO_BUILD_",
+                                  "CARGO_UNSTABLE_",
+                                  "CARGO_ALIAS_",
+                                  "PERL5",
+                                  "LUA_",
+                                  "PYTHON",
+                                  "DOTNET_",
+                                  "COMPlus_",
+                                  "CORECLR_",
+                                  "JAVA_",
+                                  "MAKE_",
+                                  "ANSIBLE_",
+                                  "HELM_",
+                                  "TF_CLI_",
+                                  "BATON_",
+                                  "CLAUDE_",
+                                  "CODEX_",
+                                  "GEMINI_",
+                                  "COPILOT_",
+                                  "OPENCODE_",
+                                  "ANTHROPIC_",
+                                  "OPENAI_"};
 
 // Parameters that are numbers: what is assigned to them is calculated, and a subscript in it runs the commands that it holds.
 constexpr std::string_view kNumbers =
@@ -117,12 +140,12 @@ constexpr std::string_view kNumbers =
 
 // How programs call the variables that they load code or settings by. Of a variable that only the shell has they say nothing.
 constexpr std::array kSuffixes = {
-    "PATH",   "OPTIONS",  "OPTS",     "_OPT",     "FLAGS",   "ARGS",      "CONFIG",  "_CONF",   "_CFG",     "_RC",
-    "_HOME",  "_INIT",    "PRELOAD",  "PLUGIN",   "PLUGINS", "_LIB",      "_LIBS",   "LIBRARY", "_COMMAND", "_CMD",
-    "_SHELL", "_EXEC",    "WRAPPER",  "LAUNCHER", "ASKPASS", "LOADER",    "MODULE",  "MODULES", "STARTUP",  "HOOK",
-    "HOOKS",  "_RSH",     "_SSH",     "BROWSER",  "_PROXY",  "_proxy",    "_EDITOR", "PAGER",   "_PROGRAM", "_BIN",
-    "SCRIPT", "_SCRIPTS", "COMPILER", "LINKER",   "_RUNNER", "TOOLCHAIN", "_AGENT",  "_ENGINE", "_HELPER", "_PROVIDER",
-    "MODULE_DIR", "PLUGIN_DIR", "MODULE_FILE"};
+    "PATH",      "OPTIONS", "OPTS",     "_OPT",    "FLAGS",     "ARGS",       "CONFIG",     "_CONF",      "_CFG",
+    "_RC",       "_HOME",   "_INIT",    "PRELOAD", "PLUGIN",    "PLUGINS",    "_LIB",       "_LIBS",      "LIBRARY",
+    "_COMMAND",  "_CMD",    "_SHELL",   "_EXEC",   "WRAPPER",   "LAUNCHER",   "ASKPASS",    "LOADER",     "MODULE",
+    "MODULES",   "STARTUP", "HOOK",     "HOOKS",   "_RSH",      "_SSH",       "BROWSER",    "_PROXY",     "_proxy",
+    "_EDITOR",   "PAGER",   "_PROGRAM", "_BIN",    "SCRIPT",    "_SCRIPTS",   "COMPILER",   "LINKER",     "_RUNNER",
+    "TOOLCHAIN", "_AGENT",  "_ENGINE",  "_HELPER", "_PROVIDER", "MODULE_DIR", "PLUGIN_DIR", "MODULE_FILE"};
 
 bool is_known_locale(const Word& value) {
   if (!value.is_literal()) return false;

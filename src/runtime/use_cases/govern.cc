@@ -441,8 +441,7 @@ class Opening {
     session.set("mode", session::name_of(asked_.mode));
     session.set("gate", session::name_of(asked_.gate));
     if (rules_->plan->client_user_is_operator) session.set("client_user_is_operator", true);
-    if (rules_->plan->unknown_content != contract::UnknownContent::Refuse)
-      session.set("unknown_content", name_of(rules_->plan->unknown_content));
+    tell_mcp(session, *rules_->plan);
     tell_owed(session, *rules_->plan);
     act_.answer.created = true;
     act_.answer.body.set("session", std::move(session));

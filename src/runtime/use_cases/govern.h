@@ -115,6 +115,8 @@ Result<void> move_approval(Act& act, const ledger::Actor& actor, const Approval&
                            Act::Is is = Act::Is::Beside);
 
 // What the pack asks of the agent's last words, where that is not so anyway: `handoff`, `claims`.
+// What a proxy has to know of the pack.
+void tell_mcp(json::Value& out, const contract::Plan& plan);
 void tell_owed(json::Value& out, const contract::Plan& plan);
 
 // The session as callers are told: docs/reference/sessions.md. Nothing: it is not governed.

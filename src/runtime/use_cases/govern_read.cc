@@ -26,6 +26,12 @@ Result<std::optional<GovernedSession>> governed_in(store::Reader& reader, const 
 
 }  // namespace
 
+void tell_mcp(Value& out, const contract::Plan& plan) {
+  if (plan.unknown_content != contract::UnknownContent::Refuse)
+    out.set("unknown_content", name_of(plan.unknown_content));
+  if (contract::lets_unasked_answers_pass(plan)) out.set("unasked_answers", "pass");
+}
+
 void tell_owed(Value& out, const contract::Plan& plan) {
   if (plan.owed != contract::Owed::Any || plan.owed_by_subagents != contract::Owed::None) {
     Value handoff = Value::object();
@@ -59,8 +65,7 @@ Result<std::optional<Value>> shown_governed(store::Reader& reader, const std::st
   }
   if (session.unhooked_calls != 0) out.set("unhooked_calls", session.unhooked_calls);
   if (session.rules->plan->client_user_is_operator) out.set("client_user_is_operator", true);
-  if (session.rules->plan->unknown_content != contract::UnknownContent::Refuse)
-    out.set("unknown_content", name_of(session.rules->plan->unknown_content));
+  tell_mcp(out, *session.rules->plan);
   tell_owed(out, *session.rules->plan);
   const contract::Limits& held_to = session.rules->plan->limits;
   Value limits = Value::object();
