@@ -671,6 +671,15 @@ void Conversation::Core::settle(Call& call, const Outcome& outcome, bool awaited
   if (!awaited) look_soon();
 }
 
+namespace {
+
+// What was too much: the message of the server, or what its readings make of it.
+std::size_t bytes_over(std::size_t limit, const Call& call) {
+  return call.held.size() > limit ? call.held.size() : call.settled_bytes;
+}
+
+}  // namespace
+
 void Conversation::Core::settled(CallNumber number, Settled settled) {
   if (const auto ask = asks.find(number); ask != asks.end()) return ask_settled(ask->second, settled);
   const auto found = calls.find(number);
@@ -681,7 +690,7 @@ void Conversation::Core::settled(CallNumber number, Settled settled) {
   if (!settled.recorded && settled.bytes_max != 0)
     settled.denial = denial_of(report(Code::output_too_large, {},
                                       {{"tool", call.client_name},
-                                       {"bytes", std::to_string(call.settled_bytes)},
+                                       {"bytes", std::to_string(bytes_over(settled.bytes_max, call))},
                                        {"limit", std::to_string(settled.bytes_max)}}));
   if (!call.after_settling.empty()) return task_settled(call, settled);
   if (governed.enforces && (!settled.recorded || settled.output_blocked)) return deny(call, settled.denial);
