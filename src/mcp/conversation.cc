@@ -352,7 +352,7 @@ void Conversation::Core::client_notification(Stream stream, Message& message) {
   const std::string_view method = message.method();
   if (!is_client_notification(method, agreed != nullptr ? agreed : modern))
     return note_dropped("client", method, "it has no id, and is not a notification that is known");
-  if (method == "notifications/cancelled") return client_cancels(message);
+  if (method == "notifications/cancelled") return client_cancels(stream, message);
   if (method == "notifications/progress") {
     const auto found = asked_tokens.find(message.progress_token());
     const auto by = found == asked_tokens.end() ? asked.end() : asked.find(found->second);
@@ -371,7 +371,7 @@ void Conversation::Core::client_notification(Stream stream, Message& message) {
   pass_to_all(stream, message);
 }
 
-void Conversation::Core::client_cancels(Message& message) {
+void Conversation::Core::client_cancels(Stream stream, Message& message) {
   const json::Node id = message.params()["requestId"];
   const auto found = by_client_id.find(id_key(id));
   if (found == by_client_id.end()) {
@@ -382,6 +382,11 @@ void Conversation::Core::client_cancels(Message& message) {
   const Ticket ticket = found->second;
   OpenRequest& request = open_requests.at(ticket);
   if (request.kind == Kind::Initialize) return;  // never cancelled
+  // In the modern era another stream may be another client's, whose ids may be the same: there a request is cancelled by closing its own.
+  if (request.era == Era::Modern && request.stream != stream) {
+    ++counts.unexpected;
+    return;
+  }
   const std::string reason =
       message.params()["reason"].is_string() ? std::string(message.params()["reason"].string()) : "";
   if (request.kind == Kind::Call) {

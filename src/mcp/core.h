@@ -232,7 +232,7 @@ class Conversation::Core {
   void client_request(Stream stream, Message& message, std::uint64_t batch);
   void client_notification(Stream stream, Message& message);
   void client_answer(Stream stream, Message& message);
-  void client_cancels(Message& message);
+  void client_cancels(Stream stream, Message& message);
   void pass_to_server(Ticket ticket, std::size_t server, Message& message, std::vector<Splice> splices = {});
   void pass_to_all(Stream stream, Message& message);
 
