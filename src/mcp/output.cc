@@ -248,9 +248,27 @@ bool repeats_json(json::Node value, json::Node structured) {
   return is_same(value, wrapped) || any_of(wrapped.elements(), [&](json::Node one) { return is_same(value, one); });
 }
 
+// The Python SDK wraps a list and says each element in a block of its own. An object is one of these as long as the wrapper's name means
+// nothing in it: a path finds the list, or nothing.
+bool says_elements(json::Node content, json::Node structured) {
+  const json::Node wrapped = wrapped_in(structured);
+  if (!wrapped.is_array() || wrapped.size() != content.size()) return false;
+  const std::string_view name = (*structured.members().begin()).name();
+  for (std::size_t at = 0; at < wrapped.size(); ++at) {
+    const json::Node block = content.element(at), element = wrapped.element(at);
+    if (!is_only_text(block) || element[name]) return false;
+    const std::string_view text = block["text"].string();
+    if (element.is_string() && element.string() == text) continue;
+    const auto said = json::parse(text);
+    if (!said || !is_same(said->root(), element)) return false;
+  }
+  return true;
+}
+
 // Does the rest of the result say nothing that is not in structuredContent?
 bool repeats(json::Node result, json::Node structured) {
   if (has_more(result)) return false;
+  if (says_elements(result["content"], structured)) return true;
   return all_of(result["content"].elements(), [&](json::Node block) {
     if (!is_only_text(block)) return false;
     const std::string_view text = block["text"].string();
