@@ -81,6 +81,8 @@ constexpr std::string_view kOfPart[] = {"_meta",
 constexpr std::string_view kOfError[] = {"code", "data", "message"};
 constexpr std::string_view kOfDefinition[] = {"annotations", "description",  "inputSchema",
                                               "name",        "outputSchema", "title"};
+// Of content blocks, resources and messages of a prompt: what has their text.
+constexpr std::string_view kOfBlock[] = {"blob", "content", "data", "resource", "text", "type", "uri"};
 
 std::string_view respelled_in(json::Node object, std::span<const std::string_view> known) {
   for (const json::Member member : object.members()) {
@@ -173,6 +175,8 @@ std::string without_case(std::string_view name) {
 }
 
 std::string_view respelled_in_definition(json::Node definition) { return respelled_in(definition, kOfDefinition); }
+
+std::string_view respelled_in_block(json::Node block) { return respelled_in(block, kOfBlock); }
 
 std::string id_key(json::Node node) {
   if (node.is_string()) return quoted(node.string());

@@ -52,6 +52,9 @@ std::string without_case(std::string_view name);
 // Broken.
 std::string_view respelled_in_definition(json::Node definition);
 
+// The same of a content block, a resource, or a message of a prompt.
+std::string_view respelled_in_block(json::Node block);
+
 class Message {
  public:
   enum class Kind {

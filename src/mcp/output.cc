@@ -319,11 +319,36 @@ std::string unknown_in(json::Node content, const IsKnown& is_known) {
   return !content || is_known(content) ? std::string() : unknown_type(content);
 }
 
-std::string unknown_in_other(std::string_view method, json::Node result) {
-  if (method == "sampling/createMessage") return unknown_in(result["content"], is_sampling_block);
+// Why somebody may read another text in this part than the one that rules look at; empty: nobody does.
+std::string unclear(json::Node part) {
+  if (const std::string_view respelled = respelled_in_block(part); !respelled.empty())
+    return "a part of it has a member `" + printable(respelled, kTypeTextMax) +
+           "`, which differs from one of the protocol only in case";
+  if (part["text"].is_string() && part["blob"].is_string()) return "a resource in it has both `text` and `blob`";
+  return part["resource"] ? unclear(part["resource"]) : std::string();
+}
+
+// The same of a list of parts, or of the only one.
+std::string unclear_in(json::Node parts) {
+  if (!parts.is_array()) return unclear(parts);
+  for (const json::Node one : parts.elements())
+    if (std::string problem = unclear(one); !problem.empty()) return problem;
+  return {};
+}
+
+std::string problem_in_other(std::string_view method, json::Node result) {
+  if (method == "resources/read") return unclear_in(result["contents"]);
+  if (method == "sampling/createMessage") {
+    std::string problem = unknown_in(result["content"], is_sampling_block);
+    return problem.empty() ? unclear_in(result["content"]) : problem;
+  }
   if (method != "prompts/get") return {};
-  for (const json::Node message : result["messages"].elements())
-    if (std::string problem = unknown_in(message["content"], is_tool_block); !problem.empty()) return problem;
+  for (const json::Node message : result["messages"].elements()) {
+    std::string problem = unknown_in(message["content"], is_tool_block);
+    for (const json::Node part : {message, message["content"]})
+      if (problem.empty()) problem = unclear_in(part);
+    if (!problem.empty()) return problem;
+  }
   return {};
 }
 
@@ -334,6 +359,7 @@ Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
   const json::Node content = result["content"];
   if (content && !content.is_array()) return unjudged("its `content` is not a list");
   if (std::string problem = unknown_in(content, is_tool_block); !problem.empty()) return unjudged(std::move(problem));
+  if (std::string problem = unclear_in(content); !problem.empty()) return unjudged(std::move(problem));
   Outcome out;
   if (const json::Node structured = result["structuredContent"]) {
     out.output.json = text_of(structured);
@@ -353,7 +379,7 @@ Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
 
 Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t bytes_max) {
   if (const std::size_t bytes = text_of(result).size(); bytes > bytes_max) return too_large(bytes);
-  if (std::string problem = unknown_in_other(method, result); !problem.empty()) return unjudged(std::move(problem));
+  if (std::string problem = problem_in_other(method, result); !problem.empty()) return unjudged(std::move(problem));
   Outcome out;
   out.kind = Outcome::Kind::Ok;
   append_judged(out.output.json, result, is_of_protocol);
