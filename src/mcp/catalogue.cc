@@ -2,9 +2,11 @@
 #include "mcp/catalogue.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "base/text.h"
 #include "json/canonical.h"
+#include "json/pointer.h"
 #include "mcp/header_value.h"
 #include "mcp/message.h"
 #include "mcp/wording.h"
@@ -33,7 +35,13 @@ bool is_header_word(std::string_view text) {
 }
 
 constexpr std::size_t kHeaderDepthMax = 8;
-constexpr std::size_t kPropertiesMax = 1'000;  // of one tool, at all depths
+
+// Of what is read of a schema to know the names of its properties: its parts and their properties, and how deep they are.
+constexpr std::size_t kPropertiesMax = 4'000;
+constexpr std::size_t kPropertyDepthMax = 16;
+// Where a schema says more about the same value, or about the elements of a list.
+constexpr std::array<std::string_view, 8> kSubschemas = {"items", "prefixItems", "allOf", "anyOf",
+                                                         "oneOf", "if",          "then",  "else"};
 
 // Properties that are marked, at whatever depth, as long as nothing but `properties` lies between.
 void find_headers(json::Node schema, const std::vector<std::string>& path,
@@ -178,8 +186,7 @@ std::vector<std::string> Catalogue::see(std::size_t server, json::Node definitio
     if (is_full()) return notes;
     Pin pin{digests, 0, {}};
     find_headers(definition["inputSchema"], {}, pin.headers);
-    std::size_t left = kPropertiesMax;
-    find_properties(definition["inputSchema"], pin.properties, 0, left);
+    find_properties(definition["inputSchema"], pin.properties);
     if (held_.lock) hold_to_lock(pin, server, definition, notes);
     else look_at_texts(pin, server, definition, notes);
     pins_.emplace(std::move(key), std::move(pin));
@@ -246,24 +253,50 @@ std::string Catalogue::header_mismatch(std::size_t server, std::string_view tool
   return {};
 }
 
-void Catalogue::find_properties(json::Node schema, Properties& out, std::size_t depth, std::size_t& left) {
-  if (depth >= kHeaderDepthMax) return;
-  for (const json::Member property : schema["properties"].members()) {
-    if (left == 0) return;
-    --left;
-    out.without_case.insert(without_case(property.name()));
-    find_properties(property.value, out.below[std::string(property.name())], depth + 1, left);
+void Catalogue::find_properties(json::Node root, Properties& out) {
+  struct Part {
+    json::Node schema;
+    Properties* properties;
+    std::size_t depth;
+  };
+  std::deque<Part> waiting = {{root, &out, 0}};
+  for (std::size_t read = 0; !waiting.empty() && read < kPropertiesMax; ++read) {
+    const Part part = waiting.front();
+    waiting.pop_front();
+    const auto add = [&](json::Node schema, Properties* properties) {
+      if (schema.is_object() && part.depth < kPropertyDepthMax) waiting.push_back({schema, properties, part.depth + 1});
+    };
+    read += part.schema["properties"].is_object() ? part.schema["properties"].size() : 0;
+    if (read > kPropertiesMax) return;  // half of them would be worse than none
+    for (const json::Member property : part.schema["properties"].members()) {
+      part.properties->without_case.insert(without_case(property.name()));
+      add(property.value, &part.properties->below[std::string(property.name())]);
+    }
+    for (const std::string_view name : kSubschemas) {
+      add(part.schema[name], part.properties);
+      for (const json::Node one : part.schema[name].elements()) add(one, part.properties);
+    }
+    if (const json::Node others = part.schema["additionalProperties"]; others.is_object()) {
+      if (part.properties->others.empty()) part.properties->others.emplace_back();
+      add(others, &part.properties->others.front());
+    }
+    if (const json::Node reference = part.schema["$ref"]; reference.is_string() && reference.string().starts_with('#'))
+      add(json::resolve_pointer(root, reference.string().substr(1)), part.properties);
   }
 }
 
 std::string Catalogue::respelled_among(const Properties& known, json::Node arguments) {
+  for (const json::Node element : arguments.elements())
+    if (std::string below = respelled_among(known, element); !below.empty()) return below;
   for (const json::Member member : arguments.members()) {
     const auto found = known.below.find(member.name());
-    if (found != known.below.end()) {
-      if (std::string below = respelled_among(found->second, member.value); !below.empty()) return below;
-      continue;
-    }
-    if (known.without_case.contains(without_case(member.name()))) return std::string(member.name());
+    if (found == known.below.end() && known.without_case.contains(without_case(member.name())))
+      return std::string(member.name());
+    const Properties* const its = found != known.below.end() ? &found->second
+                                  : known.others.empty()     ? nullptr
+                                                             : &known.others.front();
+    if (its == nullptr) continue;
+    if (std::string below = respelled_among(*its, member.value); !below.empty()) return below;
   }
   return {};
 }

@@ -103,12 +103,13 @@ class Catalogue {
 
  private:
   static constexpr std::size_t kParts = contract::kDefinitionParts.size();
-  // The properties of a schema, and theirs.
+  // The properties of a schema, and theirs. Of a list they are those of its elements.
   struct Properties {
     std::map<std::string, Properties, std::less<>> below;
     std::set<std::string> without_case;
+    std::vector<Properties> others;  // none or one: of the properties that have no name in the schema
   };
-  static void find_properties(json::Node schema, Properties& out, std::size_t depth, std::size_t& left);
+  static void find_properties(json::Node root, Properties& out);
   static std::string respelled_among(const Properties& known, json::Node arguments);
   struct Pin {
     std::array<Sha256, kParts> first;
