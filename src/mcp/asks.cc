@@ -62,8 +62,9 @@ void Conversation::Core::server_asks(std::size_t server, Message& message, Ticke
       !missing.empty())
     return refuse(kMethodNotFound, "the client has not declared `" + std::string(missing) + "`");
   if (message.params()["task"]) return refuse(kInvalidParams, "tasks of the client are not supported");
-  std::string problem;
-  const std::string arguments = judged_params(server, message.params(), problem);
+  std::string problem = unclear_ask(message.root());
+  std::string arguments;
+  if (problem.empty()) arguments = judged_params(server, message.params(), problem);
   if (!problem.empty()) return refuse(kInvalidParams, problem);
   ask.number = next_number++;
   ask.name = name_of(*known);
@@ -289,8 +290,9 @@ bool Conversation::Core::asks_for_input(Call& call, Message& message) {
     if (!known || (params && !params.is_object())) return refuse("no server may ask a client for that");
     if (const std::string_view missing = undeclared(call.client_can, *known, params); !missing.empty())
       return refuse("the client has not declared `" + std::string(missing) + "`");
-    std::string problem;
-    std::string arguments = judged_params(call.server, params, problem);
+    std::string problem = unclear_ask(input.value);
+    std::string arguments;
+    if (problem.empty()) arguments = judged_params(call.server, params, problem);
     if (!problem.empty()) return refuse(problem);
     proposals.emplace_back(next_number++, std::move(arguments));
   }

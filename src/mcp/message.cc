@@ -81,6 +81,9 @@ constexpr std::string_view kOfPart[] = {"_meta",
 constexpr std::string_view kOfError[] = {"code", "data", "message"};
 constexpr std::string_view kOfDefinition[] = {"annotations", "description",  "inputSchema",
                                               "name",        "outputSchema", "title"};
+// Of what a server asks the client for, beside those of params.
+constexpr std::string_view kOfAsk[] = {"elicitationId", "includeContext", "maxTokens",   "message",    "mode", "modelPreferences",
+                                       "stopSequences", "systemPrompt",   "temperature", "toolChoice", "url"};
 // Of content blocks, resources and messages of a prompt: what has their text.
 constexpr std::string_view kOfBlock[] = {"blob", "content", "data", "resource", "text", "type", "uri"};
 
@@ -175,6 +178,13 @@ std::string without_case(std::string_view name) {
 }
 
 std::string_view respelled_in_definition(json::Node definition) { return respelled_in(definition, kOfDefinition); }
+
+std::string_view respelled_in_ask(json::Node request) {
+  std::string_view out = respelled_in(request, kOfMessage);
+  const json::Node params = request["params"];
+  if (out.empty()) out = respelled_in(params, kOfPart);
+  return out.empty() ? respelled_in(params, kOfAsk) : out;
+}
 
 std::string_view respelled_in_block(json::Node block) { return respelled_in(block, kOfBlock); }
 

@@ -52,6 +52,9 @@ std::string without_case(std::string_view name);
 // Broken.
 std::string_view respelled_in_definition(json::Node definition);
 
+// The same of a request to the client, or one of those in an answer, and its params.
+std::string_view respelled_in_ask(json::Node request);
+
 // The same of a content block, a resource, or a message of a prompt.
 std::string_view respelled_in_block(json::Node block);
 

@@ -319,11 +319,15 @@ std::string unknown_in(json::Node content, const IsKnown& is_known) {
   return !content || is_known(content) ? std::string() : unknown_type(content);
 }
 
+std::string in_another_case(std::string_view whose, std::string_view member) {
+  return std::string(whose) + " has a member `" + printable(member, kTypeTextMax) +
+         "`, which differs from one of the protocol only in case";
+}
+
 // Why somebody may read another text in this part than the one that rules look at; empty: nobody does.
 std::string unclear(json::Node part) {
   if (const std::string_view respelled = respelled_in_block(part); !respelled.empty())
-    return "a part of it has a member `" + printable(respelled, kTypeTextMax) +
-           "`, which differs from one of the protocol only in case";
+    return in_another_case("a part of it", respelled);
   if (part["text"].is_string() && part["blob"].is_string()) return "a resource in it has both `text` and `blob`";
   return part["resource"] ? unclear(part["resource"]) : std::string();
 }
@@ -415,6 +419,15 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
   if (!more.empty()) judged += R"(,"more":{)" + more + "}";
   judged += '}';
   return out;
+}
+
+std::string unclear_ask(json::Node request) {
+  if (const std::string_view respelled = respelled_in_ask(request); !respelled.empty())
+    return in_another_case("the request", respelled);
+  for (const json::Node message : request["params"]["messages"].elements())
+    for (const json::Node part : {message, message["content"]})
+      if (std::string problem = unclear_in(part); !problem.empty()) return problem;
+  return {};
 }
 
 bool has_more_than(json::Node result, std::span<const std::string_view> known) {

@@ -32,13 +32,16 @@
 
 namespace baton::mcp {
 
-// Of a result object of tools/call. The outcome is Unknown, and says why, when the whole result is larger than `bytes_max` or has a
-// content block of a type that is not known.
+// Of a result object of tools/call. The outcome is Unknown, and says why, when the whole result is larger than `bytes_max`, has a content
+// block of a type that is not known, or has a part that readers read differently.
 Outcome outcome_of_result(json::Node result, std::size_t bytes_max);
 // Of the result of another method, of either side: the result without what belongs to the protocol.
 Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t bytes_max);
 // Of the error object of a JSON-RPC error.
 Outcome outcome_of_error(json::Node error, std::size_t bytes_max);
+
+// Why a client may read what a server asks it for differently; empty: it does not.
+std::string unclear_ask(json::Node request);
 
 // Has a result members beside `known` and those that the protocol has for all results?
 bool has_more_than(json::Node result, std::span<const std::string_view> known);
