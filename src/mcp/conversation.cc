@@ -78,6 +78,7 @@ std::string Conversation::Core::unreachable_text(std::size_t server) const {
   const ServerState& state = servers[server];
   const std::string name = "the server `" + catalogue.server_name(server) + "`";
   if (state.is_gone && !state.returns) return name + " ended too often and is not started again";
+  if (state.refuses) return name + " ended, was restarted, and refused to begin again: start the client anew";
   return name + " ended and is being restarted: try again in a moment";
 }
 
@@ -760,7 +761,7 @@ void Conversation::Core::server_gone(std::size_t server, std::string_view why, b
 
 void Conversation::Core::server_back(std::size_t server) {
   ServerState& state = servers[server];
-  state.is_gone = false;
+  state.is_gone = state.refuses = false;
   ++state.generation;
   if (!is_initialized) {
     tell_tools_changed();

@@ -178,6 +178,7 @@ struct ServerState {
   bool is_gone = false;
   bool returns = true;    // of one that is gone: it is being started again
   bool is_ready = true;   // false: it is told again what it was told at the beginning
+  bool refuses = false;   // it was, and did not take it
   bool has_tools = true;  // as far as is known
   bool has_prompts = true, has_resources = true;
   std::uint64_t generation = 1, seen = 0;  // of its definitions: now, and when they were last read whole

@@ -571,6 +571,7 @@ void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, 
     case OwnRequest::Kind::Broadcast: return;
     case OwnRequest::Kind::Initialize:
       if (!is_result) {
+        servers[server].refuses = message != nullptr;
         out->push_back(
             Note{"the server `" + catalogue.server_name(server) + "` came back and could not be begun with"});
         return;
