@@ -396,6 +396,26 @@ def checkpoint_as_round_trip(place):
     need(client.end() == 0, client.stderr())
 
 
+def checkpoints_by_the_hundred(place):
+    """More calls waited for a person, and were denied or came back, than may be with the node at one time: each leaves room for another."""
+    modern, legacy = place.client(), place.client()
+    modern.begin_modern({"elicitation": {}})
+    legacy.begin()
+    for amount in range(1000, 1250):
+        # What is denied and what goes ahead take turns, because too many denials end a session.
+        for client, decision in ((modern, "approve"), (legacy, "deny" if amount % 2 else "approve"), (legacy, "deny" if amount % 2 else "approve")):
+            amount += 0.5
+            state = client.call("pay", {"amount": amount / 20})["result"]["requestState"] if client.modern else None
+            number = None if client.modern else client.start_call("pay", {"amount": amount / 20})
+            place.decide(eventually("somebody is asked", place.approval), decision)
+            answer = client.request("tools/call", {"name": "pay", "arguments": {"amount": amount / 20}, "requestState": state}) \
+                if client.modern else client.wait(number)
+            need("result" in answer, answer)
+    for client in (modern, legacy):
+        need(client.text("echo", {"text": "on"}) == "on", "there is room")
+        need(client.end() == 0, client.stderr())
+
+
 # --- the client's user is the operator ----------------------------------------------------------------------------------------------------
 
 
@@ -1313,6 +1333,7 @@ STORIES = {
     "checkpoint_approved": (checkpoint_approved, {}),
     "checkpoint_denied": (checkpoint_denied, {}),
     "checkpoint_as_round_trip": (checkpoint_as_round_trip, {}),
+    "checkpoints_by_the_hundred": (checkpoints_by_the_hundred, {}),
     "user_decides": (user_decides, OPERATOR),
     "user_decides_in_the_modern_era": (user_decides_in_the_modern_era, OPERATOR),
     "user_decides_nothing": (user_decides_nothing, {}),

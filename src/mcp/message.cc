@@ -82,8 +82,9 @@ constexpr std::string_view kOfError[] = {"code", "data", "message"};
 constexpr std::string_view kOfDefinition[] = {"annotations", "description",  "inputSchema",
                                               "name",        "outputSchema", "title"};
 // Of what a server asks the client for, beside those of params.
-constexpr std::string_view kOfAsk[] = {"elicitationId", "includeContext", "maxTokens",   "message",    "mode", "modelPreferences",
-                                       "stopSequences", "systemPrompt",   "temperature", "toolChoice", "url"};
+constexpr std::string_view kOfAsk[] = {
+    "elicitationId", "includeContext", "maxTokens",   "message",    "mode", "modelPreferences",
+    "stopSequences", "systemPrompt",   "temperature", "toolChoice", "url"};
 // Of content blocks, resources and messages of a prompt: what has their text.
 constexpr std::string_view kOfBlock[] = {"blob", "content", "data", "resource", "text", "type", "uri"};
 

@@ -236,14 +236,16 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     at_node_.insert(one.call);
     node_.propose(std::move(one.body), [this, call = one.call](int status, std::string body) {
       mcp::Verdict verdict = mcp::read_verdict(status, body);
-      if (verdict.kind == mcp::Verdict::Kind::Refused || verdict.kind == mcp::Verdict::Kind::Unreachable)
-        left_node(call);
+      // One that waits for a person counts again when it starts, under whatever number it does.
+      using Kind = mcp::Verdict::Kind;
+      if (verdict.kind != Kind::Begun && verdict.kind != Kind::Allowed) left_node(call);
       turn([this, call, verdict = std::move(verdict)](mcp::Actions& out) mutable {
         conversation_.verdict(now(), call, std::move(verdict), out);
       });
     });
   }
   void carry_out(mcp::Start one) {
+    at_node_.insert(one.call);
     node_.start(std::move(one.body), [this, call = one.call](int status, std::string body) {
       mcp::Verdict verdict = mcp::read_started(status, body);
       if (verdict.kind != mcp::Verdict::Kind::Begun) left_node(call);
