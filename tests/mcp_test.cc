@@ -247,6 +247,8 @@ class Player {
     out.open_requests_max = static_cast<std::size_t>(number_in(given, "open_requests_max", 4096));
     out.suspended_max = static_cast<std::size_t>(number_in(given, "suspended_max", 256));
     out.tasks_max = static_cast<std::size_t>(number_in(given, "tasks_max", 1024));
+    out.parked_max = static_cast<std::size_t>(number_in(given, "parked_max", 160));
+    out.asks_max = static_cast<std::size_t>(number_in(given, "asks_max", 64));
     return out;
   }
 

@@ -36,7 +36,7 @@ void Conversation::Core::server_asks(std::size_t server, Message& message, Ticke
     out->push_back(ToServer{server, error_message(id, code, why), 0, kAside, {}, {}, {}, agreed});
   };
   if (client_is_gone) return refuse(kInternalError, "the client is gone");
-  if (asks.size() + asked.size() >= options.open_requests_max)
+  if (asks.size() >= options.asks_max || asks.size() + asked.size() >= options.open_requests_max)
     return refuse(kInternalError, "too many requests are open");
   for (const auto& [number, ask] : asks)
     if (ask.server == server && ask.id == id && !ask.is_cancelled)
@@ -281,7 +281,7 @@ bool Conversation::Core::asks_for_input(Call& call, Message& message) {
     return true;
   };
   if (!inputs.is_object()) return refuse("`inputRequests` is not an object");
-  if (inputs.size() > kInputsMax || asks.size() + asked.size() + inputs.size() > options.open_requests_max)
+  if (inputs.size() > kInputsMax || asks.size() + inputs.size() > options.asks_max)
     return refuse("it asks for too much at once");
   std::vector<std::pair<CallNumber, std::string>> proposals;
   for (const json::Member input : inputs.members()) {

@@ -256,6 +256,14 @@ void Conversation::Core::pinned(std::size_t server, bool failed, std::string_vie
 }
 
 void Conversation::Core::propose(Call& call) {
+  const auto is_parked = [](const auto& one) {
+    return (one.second.state == State::Tasked && !one.second.has_left_node) || one.second.state == State::Suspended;
+  };
+  if (static_cast<std::size_t>(std::ranges::count_if(calls, is_parked)) >= options.parked_max) {
+    answer_error(call.open, kInternalError,
+                 "nothing was called: too many calls go on as tasks, or wait for this client; end some of them first");
+    return end_call(call.number);
+  }
   if (call.is_tool()) {
     if (const auto against = against_definition(call.server, call.tool)) return deny(call, *against);
     if (catalogue.is_full() && !catalogue.is_pinned(call.server, call.tool))
@@ -667,6 +675,7 @@ void Conversation::Core::settle(Call& call, const Outcome& outcome, bool awaited
   }
   std::string body = settle_body(call.call_id, outcome);
   if (awaited) call.settled_bytes = body.size();
+  else call.has_left_node = true;
   out->push_back(Settle{call.number, std::move(body), awaited});
   if (!awaited) look_soon();
 }

@@ -249,6 +249,10 @@ struct Options {
   Milliseconds cancel_grace = 10'000;       // how long the answer to a cancelled call is waited for
   Milliseconds look_after = 50;             // after a call, before it is asked what is callable now
   Milliseconds state_lifetime = 3'600'000;  // of a requestState
+  // Calls that go on as tasks or wait for the client to come back, and what servers ask the client. Each has a place at the node, which has
+  // few (limits::kOpenCallsMax): others would wait behind them for as long as they last.
+  std::size_t parked_max = 160;
+  std::size_t asks_max = 64;
 };
 
 // A request to a server failed below the protocol: the connection, its time, an HTTP status that is no answer.

@@ -150,6 +150,7 @@ struct Call {
   std::uint64_t round = 0;  // the number its requestState has
   Outcome last = {};        // of the attempt before
   std::size_t settled_bytes = 0;
+  bool has_left_node = false;  // settled, whatever may still come
 
   bool is_tool() const { return method == "tools/call"; }
 };
