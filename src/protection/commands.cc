@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <span>
 
 #include "base/limits.h"
@@ -51,6 +52,11 @@ constexpr std::string_view kFetches = "wget curl aria2c http https svn hg fossil
 constexpr std::string_view kPrints = "echo printf : true false test [ export alias";
 // Their first operand is text.
 constexpr std::string_view kSearches = "grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq";
+
+// What compilers, editors and tests leave behind: nothing of Baton's is called so.
+constexpr std::string_view kLeftovers =
+    "*.pyc *.pyo *.o *.obj *.class *.orig *.rej *.swp *~ *.gcda *.gcno *.tsbuildinfo *.egg-info .DS_Store Thumbs.db __pycache__ "
+    "node_modules .pytest_cache .mypy_cache .ruff_cache .ipynb_checkpoints";
 
 std::string_view program_of(const Command& command) {
   return command.words.empty() || !command.words.front().is_literal() ? std::string_view()
@@ -308,12 +314,58 @@ class Line {
 
   void effects() {
     const bool takes_away = runs_one_of(parsed_, kTakesAway);
+    const std::set<std::string> only_searched = takes_away ? searched_folders() : std::set<std::string>();
     for (const std::string& path : effects_.writes) {
       const Found found = guarded_.find(path);
-      if (found.guard != Guard::None || (takes_away && found.holds)) return touch(path);
+      if (found.guard != Guard::None || (takes_away && found.holds && !only_searched.contains(path))) return touch(path);
     }
     for (const std::string& path : effects_.paths)
       if (is_touched(guarded_.find(path).guard)) return touch(path);
+  }
+
+  // Folders that stand for what a pattern, or a search for leftovers, finds in them (`rm *.log`), and that no other word of the line names.
+  std::set<std::string> searched_folders() {
+    std::set<std::string> out, named;
+    for (const Command& command : parsed_.commands) {
+      const std::string_view program = program_of(command);
+      const bool is_find = program == "find" || program == "gfind", removes = is_one_of(program, kTakesAway);
+      if (is_find && !clears_leftovers(command)) return {};
+      if (command.via == "find") continue;  // what a find starts was looked at there
+      for (const std::string& in : folders_)
+        if (is_find) out.insert(shell::normalised("", in));
+      for (std::size_t at = 1; at < command.words.size(); ++at) {
+        const Word& one = command.words[at];
+        const bool is_pattern = removes && one.kind == Word::Kind::Pattern;  // removes() looks at the pattern itself
+        const std::size_t slash = one.text.rfind('/');
+        std::string_view folder = one.text;
+        if (is_pattern) folder = slash == one.text.npos ? "." : folder.substr(0, slash + 1);
+        for (const std::string& in : folders_) (is_pattern || is_find ? out : named).insert(shell::normalised(in, folder));
+      }
+    }
+    for (const std::string& one : named) out.erase(one);
+    return out;
+  }
+  static bool only_clears(const Command& command) { return program_of(command) != "find" || clears_leftovers(command); }
+  // `find . -name '*.pyc' -delete`, without anything that would widen the search.
+  static bool clears_leftovers(const Command& command) {
+    const auto word = [&](std::size_t at) -> std::string_view {
+      return at < command.words.size() && command.words[at].is_literal() ? std::string_view(command.words[at].text) : "?";
+    };
+    std::size_t at = 1;
+    while (at < command.words.size() && !word(at).starts_with('-') && !is_one_of(word(at), "? ( ) ! ,")) ++at;
+    bool names = false;
+    for (; at < command.words.size(); ++at) {
+      if (is_one_of(word(at), "-name -type -maxdepth -mindepth -mtime -mmin -size")) {
+        names = names || (word(at) == "-name" && is_one_of(word(at + 1), kLeftovers));
+        ++at;
+      } else if (word(at) == "-exec" && names && word(at + 1) == "rm") {
+        for (at += 2; word(at).starts_with('-');) ++at;
+        if (word(at) != "{}" || !is_one_of(word(++at), "+ ;")) return false;
+      } else if (!is_one_of(word(at), "-print -print0 -depth -prune") && (word(at) != "-delete" || !names)) {
+        return false;
+      }
+    }
+    return names;
   }
 
   // --- words
@@ -426,7 +478,9 @@ class Line {
     if (is_one_of(program, kCopies)) copies(command, program);
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
-    else if (is_one_of(program, kTakesAway) && program != "find") removes(command);
+    else if (is_one_of(program, kTakesAway) && program != "find") {
+      if (command.via != "find" || !std::ranges::all_of(parsed_.commands, only_clears)) removes(command);
+    }
     else if (program == "git") git(command);
     else if (is_one_of(program, kFetches) || is_fetching_gh(command)) fetches(command, program);
     else if (is_one_of(program, "docker podman nerdctl kubectl") && command.words.size() > 1 &&

@@ -93,7 +93,7 @@ bool is_patch(std::string_view name) {
   return is_in(name, kNames);
 }
 
-// Tools of the clients' own with which an agent plans, asks and tells: no file is opened by their words. Only names that no server's tool has.
+// Tools of the clients' own with which an agent plans, asks and tells: no file is opened by their words. Only names that no server uses.
 bool only_talks(std::string_view tool) {
   static constexpr std::array<std::string_view, 19> kTools = {
       "Agent",         "AskQuestion", "AskUserQuestion", "ExitPlanMode", "SemanticSearch",        "SendMessage",       "Task",
