@@ -27,8 +27,12 @@ bool is_one_of(std::string_view name, std::string_view names) {
 }
 
 // Programs for which a folder that is written is one that is gone, or another, afterwards.
-constexpr std::string_view kTakesAway = "rm rmdir chmod chown chgrp unlink shred find";
-constexpr std::string_view kRemoves = "rm rmdir chmod chown chgrp unlink shred mv gmv ln gln link";
+constexpr std::string_view kTakesAway =
+    "rm rmdir chmod chown chgrp unlink shred find chattr setfacl setfattr chcon restorecon";
+constexpr std::string_view kRemoves =
+    "rm rmdir chmod chown chgrp unlink shred chattr setfacl setfattr chcon restorecon mv gmv ln gln link";
+// A folder comes to lie over another, or has another name.
+constexpr std::string_view kMounts = "mount bindfs sshfs unionfs mergerfs fuse-overlayfs overlayfs losetup umount";
 // Programs that run, or read as commands or names of files, the text in one of their words or on their standard input.
 constexpr std::string_view kRunsText =
     "python python2 python3 pypy pypy3 ipython node nodejs perl ruby php lua luajit deno bun awk gawk mawk nawk "
@@ -36,7 +40,7 @@ constexpr std::string_view kRunsText =
     "julia tclsh expect ed ex vi vim nvim emacs sqlite3 psql mysql mongosh gdb lldb osascript pwsh powershell guile "
     "racket "
     "ghc runghc elixir erl iex swift kotlin scala groovy jshell go xargs gxargs parallel read mapfile readarray socat "
-    "apply_patch applypatch patch cpio ftp sftp dc m4";
+    "apply_patch applypatch patch cpio ftp sftp dc m4 tsx ts-node original-awk bpython jruby pike yq gojq vimdiff view rvim gvim";
 constexpr std::string_view kCopies = "cp gcp rsync scp ditto install ginstall";
 constexpr std::string_view kMoves = "mv gmv";
 constexpr std::string_view kLinks = "ln gln link";
@@ -63,9 +67,19 @@ std::string_view program_of(const Command& command) {
                                                                       : shell::base_name(command.words.front().text);
 }
 
+// `python3.11`, `lua5.4` and `node-18` without the version, `vim.basic` without what kind it is.
+std::string_view without_version(std::string_view program) {
+  if (program.starts_with("vim.")) return "vim";
+  std::size_t end = program.find_last_not_of("0123456789.");
+  if (end == program.npos || end == 0) return program;
+  if (program[end] == '-' && end + 1 < program.size()) --end;
+  return program.substr(0, end + 1);
+}
+
 bool runs_one_of(const shell::Parsed& parsed, std::string_view programs) {
   return std::ranges::any_of(shell::programs_of(parsed), [&](const std::string& program) {
-    return is_one_of(shell::base_name(program), programs);
+    const std::string_view name = shell::base_name(program);
+    return is_one_of(name, programs) || is_one_of(without_version(name), programs);
   });
 }
 
@@ -79,7 +93,37 @@ std::optional<std::string> mcp_command_for_others(std::span<const Word> words) {
   return std::nullopt;
 }
 
-constexpr std::string_view kClients = "claude codex gemini copilot opencode cursor cursor-agent";
+// Some have another name as a package: `npx @anthropic-ai/claude-code mcp add`.
+constexpr std::string_view kClients =
+    "claude codex gemini copilot opencode cursor cursor-agent claude-code gemini-cli opencode-ai";
+
+constexpr std::string_view kKills = "kill pkill killall skill systemctl service rc-service initctl launchctl";
+
+// Is a process of Baton's ended? `pkill baton`, `kill $(pgrep -f 'baton serve')`.
+bool kills_baton(const shell::Parsed& parsed) {
+  if (!runs_one_of(parsed, kKills)) return false;
+  std::string_view finds;  // what looks for processes that `kill` is given
+  if (runs_one_of(parsed, "kill skill")) finds = runs_one_of(parsed, "ps") ? "pgrep pidof grep egrep awk" : "pgrep pidof";
+  for (const Command& command : parsed.commands) {
+    const std::string_view program = program_of(command);
+    if (!is_one_of(program, finds) && !is_one_of(program, kKills)) continue;
+    if (std::ranges::any_of(command.words, [](const Word& word) {
+          return is_one_of(word.text, "status show cat is-active is-enabled list print");
+        }))
+      continue;
+    for (const Word& word : std::span(command.words).subspan(1)) {
+      std::string_view text = word.text;
+      while (!text.empty() && std::string_view("^/[").find(text.front()) != text.npos) text.remove_prefix(1);
+      if (text.starts_with("b]")) return text.starts_with("b]aton");
+      if (!text.starts_with("baton")) continue;
+      const std::string_view behind = text.substr(5);
+      if (behind.empty() || std::string_view(" $/*").find(behind.front()) != behind.npos || behind.starts_with("-hook") ||
+          behind.starts_with(".service"))
+        return true;
+    }
+  }
+  return false;
+}
 
 // A client's own command that writes the settings with its hooks and servers: `claude mcp add`.
 std::optional<std::string> client_command_for_others(std::string_view client, std::span<const Word> words) {
@@ -102,6 +146,7 @@ std::optional<std::string> client_command_for_others(std::string_view client, st
 
 // Commands of Baton's that are for people: they take the wiring out, end the node, approve, or speak for the client.
 std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
+  if (kills_baton(parsed)) return "what ends a process of Baton's";
   for (const Command& command : parsed.commands) {
     const std::string_view program = program_of(command);
     if (is_one_of(program, kClients))
@@ -161,12 +206,17 @@ std::string unquoted(std::string_view line) {
 }
 
 // Every expansion as nothing: a variable that nobody set is empty. `$'...'` is left for unquoted().
-std::string without_expansions(std::string_view line) {
+// `by`: stands for it.
+std::string without_expansions(std::string_view line, char by = 0) {
   std::string out;
+  const auto leave_out = [&] {
+    if (by != 0) out.push_back(by);
+  };
   for (std::size_t at = 0; at < line.size(); ++at) {
     const char next = at + 1 < line.size() ? line[at + 1] : '\0';
     if (line[at] == '`') {
       at = std::min(line.find('`', at + 1), line.size());
+      leave_out();
     } else if (line[at] != '$' || next == '\'' || next == '"' || next == '\0') {
       out.push_back(line[at]);
     } else if (next == '{' || next == '(') {
@@ -175,8 +225,10 @@ std::string without_expansions(std::string_view line) {
         if (line[at] == '{' || line[at] == '(') ++depth;
         if ((line[at] == '}' || line[at] == ')') && --depth == 0) break;
       }
+      leave_out();
     } else {
       ++at;
+      leave_out();
       while ((is_alphanumeric(next) || next == '_') && at + 1 < line.size() &&
              (is_alphanumeric(line[at + 1]) || line[at + 1] == '_'))
         ++at;
@@ -478,6 +530,7 @@ class Line {
     if (is_one_of(program, kCopies)) copies(command, program);
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
+    else if (is_one_of(program, kMounts)) removes(command);
     else if (is_one_of(program, kTakesAway) && program != "find") {
       if (command.via != "find" || !std::ranges::all_of(parsed_.commands, only_clears)) removes(command);
     }
@@ -829,6 +882,9 @@ class Line {
         if (auto others = command_in_text(text)) touch_ = Touch{std::move(*others), true};
     };
     look_at(unquoted(without_expansions(line_)));
+    // `/proc/$(pgrep x)/environ`
+    for (const std::string any = unquoted(without_expansions(line_, '0')); const std::string_view one : words_in(any))
+      if (one.starts_with("/proc/") && is_touched(guarded_.find(one).guard)) guard = Guard::Secret;
     const std::vector<Values> all = values();
     for (const Values& values : all) {
       std::string text = unquoted(line_);
