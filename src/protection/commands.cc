@@ -750,6 +750,46 @@ class Line {
         return touch(found);
   }
 
+  // `git clean -nd`. What stands behind -e is no option.
+  static bool only_shows_clean(std::span<const Word> rest) {
+    bool shows = false;
+    for (std::size_t at = 0; at < rest.size(); ++at) {
+      const std::string_view text = rest[at].text;
+      if (text == "--") break;
+      if (!rest[at].is_literal() || text.starts_with("--no")) return false;
+      shows = shows || text == "--dry-run";
+      if (text.starts_with("--e")) at += text.find('=') == text.npos ? 1 : 0;
+      if (!text.starts_with('-') || text.starts_with("--")) continue;
+      const std::size_t value = text.find('e');
+      shows = shows || text.substr(0, value).find('n') != text.npos;
+      if (value + 1 == text.size()) ++at;
+    }
+    return shows;
+  }
+  static bool only_shows_patch(std::span<const Word> rest) {
+    bool shows = false;
+    for (const Word& word : rest) {
+      shows = shows || is_one_of(word.text, "--check --stat --numstat --summary");
+      if (!word.is_literal() || (word.text.starts_with('-') &&
+                                 !is_one_of(word.text, "--check --stat --numstat --summary -v --verbose -p0 -p1 -p2 -R --reverse "
+                                                       "--index --cached -3 --3way -")))
+        return false;
+    }
+    return shows;
+  }
+  // Only what is staged is changed: `git restore --staged .`, `git rm --cached x`.
+  static bool only_indexes(std::string_view what, std::span<const Word> rest) {
+    bool index = false;
+    for (const Word& word : rest) {
+      if (word.is("--")) break;
+      if (!word.is_literal()) return false;
+      if (!word.text.starts_with('-')) continue;
+      if (what == "restore" ? word.is("--staged") || word.is("-S") : word.is("--cached")) index = true;
+      else if (!is_one_of(word.text, what == "restore" ? "-q --quiet" : "-q --quiet -r -f -rf -n --ignore-unmatch")) return false;
+    }
+    return index && (what == "restore" || what == "rm");
+  }
+
   // What a commit brings along cannot be seen; what is named, what is removed and what is made anew can.
   void git(const Command& command) {
     std::size_t at = 1;
@@ -774,15 +814,12 @@ class Line {
     if (at >= command.words.size()) return;
     const std::string_view what = command.words[at].text;
     const std::span<const Word> rest = std::span(command.words).subspan(at + 1);
-    const auto has = [&](std::string_view option) {
-      return std::ranges::any_of(rest, [&](const Word& word) { return word.is(option); });
-    };
-    const bool cleans = what == "clean" && !has("-n") && !has("--dry-run");
+    const bool cleans = what == "clean" && !only_shows_clean(rest);
     const bool applies = what == "am" || what == "checkout-index" || what == "read-tree" ||
-                         (what == "apply" && ((!has("--check") && !has("--stat")) || has("--apply")));
+                         (what == "apply" && !only_shows_patch(rest));
     const bool names = is_one_of(what, "checkout restore rm mv");
     const bool makes = is_one_of(what, "clone worktree submodule init");
-    if (!cleans && !applies && !names && !makes) return;
+    if ((!cleans && !applies && !names && !makes) || only_indexes(what, rest)) return;
     bool named = false;
     for (const Word& word : rest) {
       if (word.text.starts_with('-') && word.is_literal()) continue;
