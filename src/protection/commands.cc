@@ -40,7 +40,8 @@ constexpr std::string_view kRunsText =
     "julia tclsh expect ed ex vi vim nvim emacs sqlite3 psql mysql mongosh gdb lldb osascript pwsh powershell guile "
     "racket "
     "ghc runghc elixir erl iex swift kotlin scala groovy jshell go xargs gxargs parallel read mapfile readarray socat "
-    "apply_patch applypatch patch cpio ftp sftp dc m4 tsx ts-node original-awk bpython jruby pike yq gojq vimdiff view rvim gvim";
+    "apply_patch applypatch patch cpio bsdcpio afio pax ftp sftp dc m4 "
+    "tsx ts-node original-awk bpython jruby pike yq gojq vimdiff view rvim gvim";
 constexpr std::string_view kCopies = "cp gcp rsync scp ditto install ginstall";
 constexpr std::string_view kMoves = "mv gmv";
 constexpr std::string_view kLinks = "ln gln link";
@@ -371,8 +372,60 @@ class Line {
       const Found found = guarded_.find(path);
       if (found.guard != Guard::None || (takes_away && found.holds && !only_searched.contains(path))) return touch(path);
     }
-    for (const std::string& path : effects_.paths)
-      if (is_touched(guarded_.find(path).guard)) return touch(path);
+    // What is said of these words is said in words().
+    std::set<std::string> told, shown;
+    for (const Command& command : parsed_.commands)
+      for (std::size_t at = 1; at < command.words.size(); ++at)
+        for (const std::string& in : folders_)
+          if (command.words[at].is_literal() && (is_told(command, at) || only_reads(command)))
+            (is_told(command, at) ? told : shown).insert(shell::normalised(in, command.words[at].text));
+    for (const std::string& path : effects_.paths) {
+      if (told.contains(path)) continue;
+      const Guard guard = guarded_.find(path).guard;
+      if (is_touched(guard) && (guard == Guard::Secret || !shown.contains(path))) return touch(path);
+    }
+  }
+
+  // A message, or a line for a list of what is ignored.
+  static bool is_told(const Command& command, std::size_t at) {
+    const std::string_view program = program_of(command);
+    const auto is = [&](std::size_t place, std::string_view words) {
+      return place < at && command.words[place].is_literal() && is_one_of(command.words[place].text, words);
+    };
+    // The word before the option is no option that would take it for its value.
+    const auto behind = [&](std::string_view options) {
+      return at > 2 && is(at - 1, options) &&
+             (!command.words[at - 2].text.starts_with('-') ||
+              is(at - 2, "-a -s -q -v --amend --no-verify --signoff --draft --fill --web -d"));
+    };
+    if (program == "git") return is(1, "commit tag merge notes") && behind("-m -am --message");
+    if (program == "gh")
+      return is(1, "pr issue release") && behind("-t --title -b --body -n --notes -c --comment") &&
+             (!is(at - 1, "-n -c") || is(2, "create close edit"));
+    if (program == "echo" || program == "printf")
+      return std::ranges::all_of(command.redirections, [](const shell::Redirection& one) {
+               return one.target.is_literal() && one.target.text.ends_with("ignore");
+             }) && !command.redirections.empty();
+    if (program == "find")
+      return is(at - 1, "-path -wholename -ipath -iwholename") && at + 2 < command.words.size() &&
+             command.words[at + 1].is("-prune") && (command.words[at + 2].is("-o") || command.words[at + 2].is("-or"));
+    return false;
+  }
+  // What is protected from writing may be shown, and staged.
+  static bool only_reads(const Command& command) {
+    if (command.words.size() < 2) return false;
+    if (program_of(command) == "baton")
+      return command.words.size() > 2 && command.words[1].is("contract") &&
+             is_one_of(command.words[2].text, "check diff test show explain");
+    if (program_of(command) != "git") return false;
+    const std::string_view what = command.words[1].text;
+    const std::span<const Word> rest = std::span(command.words).subspan(2);
+    const auto begins = [&](std::string_view front) {
+      return std::ranges::any_of(rest, [&](const Word& word) { return word.text.starts_with(front) || word.splits; });
+    };
+    if (what == "reset") return !begins("--h") && !begins("--m") && !begins("--k") && !begins("--p") && !begins("-p");
+    if (what == "restore" || what == "rm") return only_indexes(what, rest);
+    return is_one_of(what, "add diff show log blame status ls-files shortlog commit") && !begins("--ou");
   }
 
   // Folders that stand for what a pattern, or a search for leftovers, finds in them (`rm *.log`), and that no other word of the line names.
@@ -428,7 +481,9 @@ class Line {
     return word.kind == Word::Kind::Pattern ? word.text + word.rest : word.text;
   }
 
-  void word(const Word& word) {
+  // `shown`: it is only read.
+  void word(const Word& word, bool shown = false) {
+    const auto is_touched = [&](Guard guard) { return this->is_touched(guard) && (!shown || guard == Guard::Secret); };
     const auto text = text_of(word);
     if (touch_ || !text) return;
     if (text->size() > limits::kShellPathBytesMax) {
@@ -469,7 +524,7 @@ class Line {
         is_text = false;
         continue;
       }
-      word(one);
+      if (!is_told(command, at)) word(one, only_reads(command));
     }
   }
 
@@ -858,8 +913,11 @@ class Line {
   bool reads_names() const {
     return std::ranges::any_of(parsed_.commands, [](const Command& command) {
       const std::string_view program = program_of(command);
-      if (program != "rsync" && program != "git" && !is_one_of(program, kPacks)) return false;
-      return std::ranges::any_of(command.words, [](const Word& word) {
+      const bool takes_list = program == "rsync" || program == "git" || is_one_of(program, kPacks);
+      return std::ranges::any_of(command.words, [&](const Word& word) {
+        if (word.text.starts_with("--files0-from") || word.is("--multifile") || word.is("--stdin-paths")) return true;
+        if (program == "curl" && (word.text.starts_with("-K") || word.text.starts_with("--conf"))) return true;
+        if (!takes_list) return false;
         return word.is("-T") || word.is("-@") || word.is("--stdin") || word.text.starts_with("--files-from") ||
                word.text.starts_with("--pathspec-from-file");
       });
@@ -907,24 +965,43 @@ class Line {
     return out;
   }
 
+  // The line without the messages of `git commit -m "$(cat <<'EOF'`, when nothing else in it is unknown or runs text.
+  std::string without_messages() const {
+    std::string out(line_);
+    if (parsed_.opaque() || runs_one_of(parsed_, kRunsText) || reads_names()) return out;
+    for (const Command& command : parsed_.commands)
+      for (std::size_t at = 0; at < command.words.size(); ++at)
+        if (command.words[at].kind == Word::Kind::Unknown && (command.words[at].splits || !is_told(command, at))) return out;
+    constexpr std::string_view kBegins = "\"$(cat <<'";
+    for (std::size_t at = out.find(kBegins); at != out.npos; at = out.find(kBegins, at + 1)) {
+      const std::size_t name = at + kBegins.size(), quote = out.find('\'', name), begin = out.find('\n', name);
+      if (quote == out.npos || begin != quote + 1) break;
+      const std::size_t end = out.find("\n" + out.substr(name, quote - name) + "\n)\"", begin);
+      if (end == out.npos) break;
+      out.erase(begin, end - begin);
+    }
+    return out;
+  }
+
   void mentions() {
     const bool runs_text = parsed_.opaque() || runs_one_of(parsed_, kRunsText);
     if (!runs_text && effects_.paths_known && !reads_names()) return;
     const bool takes_away = !effects_.paths_known && runs_one_of(parsed_, kRemoves);
-    Guard guard = guarded_.mentioned(line_, Mention::Whole);
+    const std::string line = without_messages();
+    Guard guard = guarded_.mentioned(line, Mention::Whole);
     const auto look_at = [&](const std::string& text) {
       guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
       if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
       if (runs_text && !touch_)
         if (auto others = command_in_text(text)) touch_ = Touch{std::move(*others), true};
     };
-    look_at(unquoted(without_expansions(line_)));
+    look_at(unquoted(without_expansions(line)));
     // `/proc/$(pgrep x)/environ`
     for (const std::string any = unquoted(without_expansions(line_, '0')); const std::string_view one : words_in(any))
       if (one.starts_with("/proc/") && is_touched(guarded_.find(one).guard)) guard = Guard::Secret;
     const std::vector<Values> all = values();
     for (const Values& values : all) {
-      std::string text = unquoted(line_);
+      std::string text = unquoted(line);
       look_at(text);
       for (int round = 0; round < 3; ++round) {
         std::string next = substituted(text, values);
@@ -945,7 +1022,7 @@ class Line {
       const bool may_be_pattern =
           is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
       const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
-      if (one.find('/') != one.npos && is_plain && (may_be_pattern || !is_pattern(one)))
+      if (one.find('/') + 1 < one.size() && one.find('/') != one.npos && is_plain && (may_be_pattern || !is_pattern(one)))
         out = std::max(out, guarded_.find_any(one, &folders_).guard);
     }
     return out;
