@@ -154,6 +154,19 @@ constexpr std::array<std::string_view, 40> kReaders = {
     "strings",   "jq",   "yq",   "bat",  "batcat",  "sort", "uniq",   "cut",  "md5sum",     "sha1sum",
     "sha256sum", "tac",  "zcat", "git",  "xmllint", "view", "column", "comm", "shellcheck", "gsed"};
 
+// Their first operand is a pattern or a script, unless an option has it.
+constexpr std::array<std::string_view, 11> kSearch = {"grep", "egrep", "fgrep", "rg", "ag", "sed",
+                                                      "gsed", "awk",   "gawk",  "jq", "yq"};
+constexpr std::array<std::string_view, 11> kWithText = {"-e", "-g",     "-t",     "-m",       "-A",          "-B",
+                                                        "-C", "--glob", "--type", "--regexp", "--expression"};
+bool is_pattern_option(const Word& word) {
+  return word.text.starts_with("-e") || word.text.starts_with("-f") || word.text.starts_with("--regexp") ||
+         word.text.starts_with("--file") || word.text.starts_with("--expression");
+}
+// They only name a file.
+constexpr std::array<std::string_view, 14> kGitWrites = {"add",   "rm",    "mv",     "checkout", "restore", "reset",        "stash",
+                                                         "clean", "apply", "commit", "switch",   "status",  "update-index", "ls-files"};
+
 std::string_view program_in(const Command& command) {
   return command.words.empty() || !command.words.front().is_literal() ? std::string_view()
                                                                       : std::string_view(command.words.front().text);
@@ -465,9 +478,20 @@ std::vector<std::string> Line::read_paths(std::string_view cwd) const {
       else std::ranges::move(more, std::back_inserter(folders));
     }
     if (!is_one_of(program, kReaders) || shown_of(at, std::nullopt).shows == Shows::Not) continue;
+    const std::string_view first = command.words.size() > 1 ? std::string_view(command.words[1].text) : std::string_view();
+    if (program == "git" && is_one_of(first, kGitWrites)) continue;
+    bool is_text = is_one_of(program, kSearch) && std::ranges::none_of(command.words, is_pattern_option);
     for (std::size_t word = 1; word < command.words.size(); ++word) {
       std::string_view text = command.words[word].text;
-      if (!command.words[word].is_literal() || text.starts_with('-')) continue;
+      if (text.starts_with('-') && text.size() > 1) continue;
+      if (is_one_of(program, kSearch) &&
+          (is_one_of(command.words[word - 1].text, kWithText) || std::ranges::all_of(text, is_digit)))
+        continue;
+      if (is_text) {  // the pattern, or the script
+        is_text = false;
+        continue;
+      }
+      if (!command.words[word].is_literal()) continue;
       if (program == "git") text = text.substr(text.rfind(':') + 1);  // HEAD:path
       if (!text.empty()) in_folders(text, out);
     }
