@@ -310,8 +310,33 @@ class Line {
     return guard == Guard::Secret || (guard == Guard::Fixed && !effects_.writes_known);
   }
 
+  // `cd /tmp && unzip x.zip`: nothing runs unless it went there. Nothing: that is not so, or not certain.
+  std::optional<std::string> only_folder() const {
+    if (parsed_.opaque() || parsed_.steps.empty()) return std::nullopt;
+    const shell::Step& step = parsed_.steps.front();
+    if (!step.simple || step.negated || step.background || step.members != 1) return std::nullopt;
+    const auto is_joined = [](const shell::Step& later) { return later.joined == shell::Step::Joined::And; };
+    if (!std::all_of(parsed_.steps.begin() + 1, parsed_.steps.end(), is_joined)) return std::nullopt;
+    for (const Command& command : parsed_.commands) {
+      const bool is_first = &command == &parsed_.commands.front();
+      if (command.list != 0 || !command.assignments.empty()) return std::nullopt;
+      if (is_first != (program_of(command) == "cd") || is_one_of(program_of(command), "pushd popd chdir env genv sudo doas make gmake"))
+        return std::nullopt;
+    }
+    const std::vector<Word>& words = parsed_.commands.front().words;
+    // Not by CDPATH.
+    if (words.size() != 2 || !words[1].is_literal() || !(words[1].text.starts_with('/') || words[1].text.starts_with("./")))
+      return std::nullopt;
+    const std::string out = shell::normalised(cwd_, words[1].text);
+    return out.empty() ? std::nullopt : std::optional(out);
+  }
+
   // Where a relative path may be taken: `cd` may or may not have happened.
   void find_folders() {
+    if (auto only = only_folder()) {
+      folders_ = {std::move(*only)};
+      return;
+    }
     if (!cwd_.starts_with('/')) {
       folders_ = guarded_.folders();
     } else {
