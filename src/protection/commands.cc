@@ -741,6 +741,16 @@ class Line {
   }
 
   void unpacks(const Command& command, std::string_view program) {
+    const auto is_word = [&](std::size_t at, std::string_view words) {
+      return at < command.words.size() && command.words[at].is_literal() && is_one_of(command.words[at].text, words);
+    };
+    // They only list. `unzip -l --l` takes it back.
+    if (program == "unzip" && is_word(1, "-l -t -v -Z -Z1") && command.words.size() == 3 &&
+        command.words[2].is_literal() && !command.words[2].text.starts_with('-'))
+      return;
+    if (program == "patch" && is_word(1, "--dry-run -p0 -p1 -p2") &&
+        (is_word(1, "--dry-run") || is_word(2, "--dry-run")))
+      return;
     const Operands operands = operands_of(command, "-C --directory -d --cd");
     if (program == "tar" || program == "gtar" || program == "bsdtar" || program == "jar" || program == "ar") {
       // `tar czf`, `-cf`, `--create`, `--list`: these write no folder.
