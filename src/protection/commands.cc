@@ -399,11 +399,15 @@ class Line {
     }
     // What is said of these words is said in words().
     std::set<std::string> told, shown;
-    for (const Command& command : parsed_.commands)
-      for (std::size_t at = 1; at < command.words.size(); ++at)
+    for (const Command& command : parsed_.commands) {
+      const bool reads = only_reads(command);
+      for (std::size_t at = 1; at < command.words.size(); ++at) {
+        const bool is_only_told = command.words[at].is_literal() && is_told(command, at);
+        if (!is_only_told && (!reads || !command.words[at].is_literal())) continue;
         for (const std::string& in : folders_)
-          if (command.words[at].is_literal() && (is_told(command, at) || only_reads(command)))
-            (is_told(command, at) ? told : shown).insert(shell::normalised(in, command.words[at].text));
+          (is_only_told ? told : shown).insert(shell::normalised(in, command.words[at].text));
+      }
+    }
     for (const std::string& path : effects_.paths) {
       if (told.contains(path)) continue;
       const Guard guard = guarded_.find(path).guard;
@@ -541,6 +545,7 @@ class Line {
     const std::string_view program = program_of(command);
     if (is_one_of(program, kPrints)) return;
     bool is_text = is_one_of(program, kSearches);
+    const bool shown = only_reads(command);
     for (std::size_t at = 1; at < command.words.size() && !touch_; ++at) {
       const Word& one = command.words[at];
       const bool is_option = one.text.starts_with('-');
@@ -549,7 +554,7 @@ class Line {
         is_text = false;
         continue;
       }
-      if (!is_told(command, at)) word(one, only_reads(command));
+      if (!is_told(command, at)) word(one, shown);
     }
   }
 
