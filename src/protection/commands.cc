@@ -435,6 +435,11 @@ class Line {
       return std::ranges::all_of(command.redirections, [](const shell::Redirection& one) {
                return one.target.is_literal() && one.target.text.ends_with("ignore");
              }) && !command.redirections.empty();
+    // `-not -path ./.baton/*`: kept out, where nothing takes the `not` back.
+    if (program == "find" && at > 3 && is(at - 1, "-path -wholename -ipath -iwholename") && is(at - 2, "-not !") &&
+        !is(at - 3, "-not !"))
+      return std::ranges::none_of(command.words,
+                                  [](const Word& word) { return !word.is_literal() || is_one_of(word.text, "-o -or , ( )"); });
     if (program == "find")
       return is(at - 1, "-path -wholename -ipath -iwholename") && at + 2 < command.words.size() &&
              command.words[at + 1].is("-prune") && (command.words[at + 2].is("-o") || command.words[at + 2].is("-or"));
