@@ -140,6 +140,8 @@ constexpr std::array<std::string_view, 11> kPrelude = {"cd", "pushd", "popd", "e
                                                        ".",  "true",  ":",    "unset",  "mkdir"};
 constexpr std::array<std::string_view, 9> kLeaves = {"exit",  "exec",     "return", "logout", "kill",
                                                      "break", "continue", "trap",   "alias"};
+// They make a name stand for something else.
+constexpr std::array<std::string_view, 2> kRenames = {"hash", "enable"};
 // Whatever they run ends as they do.
 constexpr std::array<std::string_view, 24> kTransparent = {"env",  "nice",   "nohup",  "time",   "timeout", "command",
                                                            "sudo", "stdbuf", "setsid", "ionice", "doas",    "chronic",
@@ -151,6 +153,19 @@ constexpr std::array<std::string_view, 40> kReaders = {
     "fgrep",     "rg",   "ag",   "nl",   "wc",      "diff", "cmp",    "od",   "xxd",        "hexdump",
     "strings",   "jq",   "yq",   "bat",  "batcat",  "sort", "uniq",   "cut",  "md5sum",     "sha1sum",
     "sha256sum", "tac",  "zcat", "git",  "xmllint", "view", "column", "comm", "shellcheck", "gsed"};
+
+// Their first operand is a pattern or a script, unless an option has it.
+constexpr std::array<std::string_view, 11> kSearch = {"grep", "egrep", "fgrep", "rg", "ag", "sed",
+                                                      "gsed", "awk",   "gawk",  "jq", "yq"};
+constexpr std::array<std::string_view, 11> kWithText = {"-e", "-g",     "-t",     "-m",       "-A",          "-B",
+                                                        "-C", "--glob", "--type", "--regexp", "--expression"};
+bool is_pattern_option(const Word& word) {
+  return word.text.starts_with("-e") || word.text.starts_with("-f") || word.text.starts_with("--regexp") ||
+         word.text.starts_with("--file") || word.text.starts_with("--expression");
+}
+// They only name a file.
+constexpr std::array<std::string_view, 14> kGitWrites = {"add",   "rm",    "mv",     "checkout", "restore", "reset",        "stash",
+                                                         "clean", "apply", "commit", "switch",   "status",  "update-index", "ls-files"};
 
 std::string_view program_in(const Command& command) {
   return command.words.empty() || !command.words.front().is_literal() ? std::string_view()
@@ -244,11 +259,17 @@ std::optional<std::string> only_text(const Parsed& parsed, bool& pipefail, bool&
     const Word& word = first->words[at];
     if (!word.is_literal()) return std::nullopt;
     if (word.text.starts_with('-') && word.text.size() > 1) {
-      if (word.text.starts_with("--")) continue;
+      // Others may keep it from running the text: `-n`, `-D`, `--version`.
+      static constexpr std::array<std::string_view, 5> kLong = {"--", "--norc", "--noprofile", "--login", "--posix"};
+      if (is_one_of(word.text, kLong)) continue;
+      if (word.text.find_first_not_of("cefilouvx", 1) != std::string::npos) return std::nullopt;
       reads_text = reads_text || word.text.find('c') != std::string::npos;
       errexit = errexit || word.text.find('e') != std::string::npos;
-      if (word.text.ends_with('o') && at + 1 < first->words.size())
-        pipefail = pipefail || first->words[++at].is("pipefail");
+      if (word.text.find('o') == std::string::npos) continue;
+      if (!word.text.ends_with('o') || ++at == first->words.size()) return std::nullopt;
+      if (!first->words[at].is("pipefail") && !first->words[at].is("errexit") && !first->words[at].is("nounset")) return std::nullopt;
+      pipefail = pipefail || first->words[at].is("pipefail");
+      errexit = errexit || first->words[at].is("errexit");
       continue;
     }
     return reads_text ? std::optional(word.text) : std::nullopt;
@@ -327,6 +348,19 @@ Line::Line(std::string_view text) : text_(text), parsed_(shell::parse(text)) {
   }
 }
 
+// `setsid -f`, `sudo -b`: they do not wait for what they run.
+bool Line::is_forked(const Command& command) const {
+  if (command.via != "setsid" && command.via != "sudo") return false;
+  return std::ranges::any_of(parsed_.commands, [&](const Command& launcher) {
+    return shell::base_name(program_in(launcher)) == command.via &&
+           std::ranges::any_of(launcher.words, [&](const Word& word) {
+             const bool is_long = word.text.starts_with("--");
+             if (command.via == "setsid") return word.text.starts_with('-');
+             return is_long ? word.text.starts_with("--b") : word.text.starts_with('-') && word.text.find('b') != std::string::npos;
+           });
+  });
+}
+
 Line::Found Line::shown_of(std::size_t at, std::optional<bool> ended_well) const {
   const Command& command = parsed_.commands[at];
   if (command.list != 0 || command.repeats)
@@ -340,14 +374,24 @@ Line::Found Line::shown_of(std::size_t at, std::optional<bool> ended_well) const
   if (step != parsed_.steps.begin() && step->joined == Step::Joined::Or)
     return {Shows::Not, "it is only run when what stands before it fails"};
 
-  bool pipefail = pipefail_, errexit = errexit_, left = false, is_plain = true;
+  bool pipefail = pipefail_, errexit = errexit_, may_exit = errexit_, left = false, is_plain = true;
   for (std::size_t before = 0; before < at; ++before) {
     const Command& earlier = parsed_.commands[before];
     if (!is_of_line(earlier) || earlier.pipeline == command.pipeline) continue;
     const std::string_view program = shell::base_name(program_in(earlier));
     left = left || is_one_of(program, kLeaves);
     is_plain = is_plain && is_prelude(earlier);
-    if (program == "set") take_options(earlier, pipefail, errexit);
+    if (is_one_of(program, kRenames)) return {Shows::Not, "the line changes what that name stands for"};
+    if (program != "set") continue;
+    bool pipefail_now = pipefail, errexit_now = errexit;
+    take_options(earlier, pipefail_now, errexit_now);
+    may_exit = may_exit || errexit_now;
+    // Where `set` may not have been reached, or only in a shell of its own, it only takes away.
+    const auto its = std::ranges::find(parsed_.steps, earlier.pipeline, &Step::pipeline);
+    const bool is_sure = its != parsed_.steps.end() && its->members == 1 && !its->background &&
+                         (its == parsed_.steps.begin() || its->joined == Step::Joined::Sequence);
+    pipefail = pipefail_now && (pipefail || is_sure);
+    errexit = errexit_now && (errexit || is_sure);
   }
   if (left) return {Shows::Not, "the line may have been left before it"};
 
@@ -366,11 +410,11 @@ Line::Found Line::shown_of(std::size_t at, std::optional<bool> ended_well) const
                    [&](const Command& later) { return is_of_line(later) && later.pipeline == command.pipeline; });
   if (!is_last_member && !pipefail) hide("a pipe hides how it ended");
   if (step->negated) hide("`!` turns round how it ended");
-  if (step->background) hide("it was left in the background");
+  if (step->background || is_forked(command)) hide("it was left in the background");
   if (is_cut_short(parsed_)) hide("the line could not be read to its end");
 
   // Behind `&&` it was run when what stands before it went well: the end of the line says so, or there is nothing that goes wrong.
-  const bool is_conditional = step->joined == Step::Joined::And || errexit;
+  const bool is_conditional = step->joined == Step::Joined::And || may_exit;
   if (is_conditional && !is_plain && !(ended_well == true && out.shows == Shows::Ended))
     return {Shows::Not, "what stands before it may have ended the line"};
   return out;
@@ -434,9 +478,20 @@ std::vector<std::string> Line::read_paths(std::string_view cwd) const {
       else std::ranges::move(more, std::back_inserter(folders));
     }
     if (!is_one_of(program, kReaders) || shown_of(at, std::nullopt).shows == Shows::Not) continue;
+    const std::string_view first = command.words.size() > 1 ? std::string_view(command.words[1].text) : std::string_view();
+    if (program == "git" && is_one_of(first, kGitWrites)) continue;
+    bool is_text = is_one_of(program, kSearch) && std::ranges::none_of(command.words, is_pattern_option);
     for (std::size_t word = 1; word < command.words.size(); ++word) {
       std::string_view text = command.words[word].text;
-      if (!command.words[word].is_literal() || text.starts_with('-')) continue;
+      if (text.starts_with('-') && text.size() > 1) continue;
+      if (is_one_of(program, kSearch) &&
+          (is_one_of(command.words[word - 1].text, kWithText) || std::ranges::all_of(text, is_digit)))
+        continue;
+      if (is_text) {  // the pattern, or the script
+        is_text = false;
+        continue;
+      }
+      if (!command.words[word].is_literal()) continue;
       if (program == "git") text = text.substr(text.rfind(':') + 1);  // HEAD:path
       if (!text.empty()) in_folders(text, out);
     }

@@ -53,6 +53,7 @@ class Line {
 
  private:
   Found shown_of(std::size_t command, std::optional<bool> ended_well) const;
+  bool is_forked(const shell::Command& command) const;
 
   std::string text_;
   shell::Parsed parsed_;

@@ -278,9 +278,19 @@ class Reader {
       seen.set("opaque", true);
     }
     seen.set("cwd", cwd);
-    if (is_run_otherwise()) make_opaque(seen);
+    if (is_run_otherwise()) make_opaque(seen, "variable that changes what is run");
+    if (is_run_elsewhere(shape)) make_opaque(seen, "written path that is not known");
     event_.arguments.set(kFacts, std::move(seen));
     return {};
+  }
+
+  // A folder in another member than the one that this version of the client is known to have.
+  bool is_run_elsewhere(const ToolShape& shape) const {
+    for (const std::string_view name : {"directory", "dir_path", "workdir", "working_directory"})
+      if (const Value* given = name == shape.cwd_member ? nullptr : event_.input.find(name);
+          given && !given->is_null() && (!given->is_string() || !given->string().empty()))
+        return true;
+    return false;
   }
 
   // Some shell tools take variables, or the program that reads the line, beside the line.
@@ -299,12 +309,12 @@ class Reader {
   static bool holds_any(const Value& value) {
     return (value.is_array() && !value.elements().empty()) || (value.is_object() && !value.members().empty());
   }
-  static void make_opaque(Value& facts) {
+  static void make_opaque(Value& facts, std::string_view why) {
     facts.set("opaque", true);
     Value because = Value::array();
     if (const Value* before = facts.find("opaque_because"))
       for (const Value& one : before->elements()) because.push(one);
-    because.push("variable that changes what is run");
+    because.push(why);
     facts.set("opaque_because", std::move(because));
     if (facts.find("paths_known")) facts.set("paths_known", false);
     if (facts.find("writes_known")) facts.set("writes_known", false);
@@ -333,6 +343,13 @@ class Reader {
       } else {
         return no(shown(member) + " of " + shown(event_.tool_as_named) + " is no path");
       }
+    }
+    // `/etc/*` as the pattern of a search for names is a place of its own.
+    if (const Value* pattern = to_lower_ascii(event_.tool) == "glob" ? event_.input.find("pattern") : nullptr;
+        pattern && pattern->is_string() && (pattern->string().starts_with('/') || pattern->string().starts_with('~') ||
+                                            pattern->string().find("..") != std::string::npos)) {
+      const std::string& base = paths.elements().empty() ? event_.cwd : paths.elements().front().string();
+      paths.push(absolute_path(pattern->string(), base));
     }
     if (paths.elements().empty()) {
       if (!shape.may_lack_paths) return no("the path of " + shown(event_.tool_as_named) + " is missing");

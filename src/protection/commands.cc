@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <span>
 
 #include "base/limits.h"
@@ -26,8 +27,12 @@ bool is_one_of(std::string_view name, std::string_view names) {
 }
 
 // Programs for which a folder that is written is one that is gone, or another, afterwards.
-constexpr std::string_view kTakesAway = "rm rmdir chmod chown chgrp unlink shred find";
-constexpr std::string_view kRemoves = "rm rmdir chmod chown chgrp unlink shred mv gmv ln gln link";
+constexpr std::string_view kTakesAway =
+    "rm rmdir chmod chown chgrp unlink shred find chattr setfacl setfattr chcon restorecon";
+constexpr std::string_view kRemoves =
+    "rm rmdir chmod chown chgrp unlink shred chattr setfacl setfattr chcon restorecon mv gmv ln gln link";
+// A folder comes to lie over another, or has another name.
+constexpr std::string_view kMounts = "mount bindfs sshfs unionfs mergerfs fuse-overlayfs overlayfs losetup umount";
 // Programs that run, or read as commands or names of files, the text in one of their words or on their standard input.
 constexpr std::string_view kRunsText =
     "python python2 python3 pypy pypy3 ipython node nodejs perl ruby php lua luajit deno bun awk gawk mawk nawk "
@@ -35,7 +40,8 @@ constexpr std::string_view kRunsText =
     "julia tclsh expect ed ex vi vim nvim emacs sqlite3 psql mysql mongosh gdb lldb osascript pwsh powershell guile "
     "racket "
     "ghc runghc elixir erl iex swift kotlin scala groovy jshell go xargs gxargs parallel read mapfile readarray socat "
-    "apply_patch applypatch patch cpio ftp sftp dc m4";
+    "apply_patch applypatch patch cpio bsdcpio afio pax ftp sftp dc m4 "
+    "tsx ts-node original-awk bpython jruby pike yq gojq vimdiff view rvim gvim";
 constexpr std::string_view kCopies = "cp gcp rsync scp ditto install ginstall";
 constexpr std::string_view kMoves = "mv gmv";
 constexpr std::string_view kLinks = "ln gln link";
@@ -52,14 +58,29 @@ constexpr std::string_view kPrints = "echo printf : true false test [ export ali
 // Their first operand is text.
 constexpr std::string_view kSearches = "grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq";
 
+// What compilers, editors and tests leave behind: nothing of Baton's is called so.
+constexpr std::string_view kLeftovers =
+    "*.pyc *.pyo *.o *.obj *.class *.orig *.rej *.swp *~ *.gcda *.gcno *.tsbuildinfo *.egg-info .DS_Store Thumbs.db __pycache__ "
+    "node_modules .pytest_cache .mypy_cache .ruff_cache .ipynb_checkpoints";
+
 std::string_view program_of(const Command& command) {
   return command.words.empty() || !command.words.front().is_literal() ? std::string_view()
                                                                       : shell::base_name(command.words.front().text);
 }
 
+// `python3.11`, `lua5.4` and `node-18` without the version, `vim.basic` without what kind it is.
+std::string_view without_version(std::string_view program) {
+  if (program.starts_with("vim.")) return "vim";
+  std::size_t end = program.find_last_not_of("0123456789.");
+  if (end == program.npos || end == 0) return program;
+  if (program[end] == '-' && end + 1 < program.size()) --end;
+  return program.substr(0, end + 1);
+}
+
 bool runs_one_of(const shell::Parsed& parsed, std::string_view programs) {
   return std::ranges::any_of(shell::programs_of(parsed), [&](const std::string& program) {
-    return is_one_of(shell::base_name(program), programs);
+    const std::string_view name = shell::base_name(program);
+    return is_one_of(name, programs) || is_one_of(without_version(name), programs);
   });
 }
 
@@ -73,7 +94,37 @@ std::optional<std::string> mcp_command_for_others(std::span<const Word> words) {
   return std::nullopt;
 }
 
-constexpr std::string_view kClients = "claude codex gemini copilot opencode cursor cursor-agent";
+// Some have another name as a package: `npx @anthropic-ai/claude-code mcp add`.
+constexpr std::string_view kClients =
+    "claude codex gemini copilot opencode cursor cursor-agent claude-code gemini-cli opencode-ai";
+
+constexpr std::string_view kKills = "kill pkill killall skill systemctl service rc-service initctl launchctl";
+
+// Is a process of Baton's ended? `pkill baton`, `kill $(pgrep -f 'baton serve')`.
+bool kills_baton(const shell::Parsed& parsed) {
+  if (!runs_one_of(parsed, kKills)) return false;
+  std::string_view finds;  // what looks for processes that `kill` is given
+  if (runs_one_of(parsed, "kill skill")) finds = runs_one_of(parsed, "ps") ? "pgrep pidof grep egrep awk" : "pgrep pidof";
+  for (const Command& command : parsed.commands) {
+    const std::string_view program = program_of(command);
+    if (!is_one_of(program, finds) && !is_one_of(program, kKills)) continue;
+    if (std::ranges::any_of(command.words, [](const Word& word) {
+          return is_one_of(word.text, "status show cat is-active is-enabled list print");
+        }))
+      continue;
+    for (const Word& word : std::span(command.words).subspan(1)) {
+      std::string_view text = word.text;
+      while (!text.empty() && std::string_view("^/[").find(text.front()) != text.npos) text.remove_prefix(1);
+      if (text.starts_with("b]")) return text.starts_with("b]aton");
+      if (!text.starts_with("baton")) continue;
+      const std::string_view behind = text.substr(5);
+      if (behind.empty() || std::string_view(" $/*").find(behind.front()) != behind.npos || behind.starts_with("-hook") ||
+          behind.starts_with(".service"))
+        return true;
+    }
+  }
+  return false;
+}
 
 // A client's own command that writes the settings with its hooks and servers: `claude mcp add`.
 std::optional<std::string> client_command_for_others(std::string_view client, std::span<const Word> words) {
@@ -96,6 +147,7 @@ std::optional<std::string> client_command_for_others(std::string_view client, st
 
 // Commands of Baton's that are for people: they take the wiring out, end the node, approve, or speak for the client.
 std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
+  if (kills_baton(parsed)) return "what ends a process of Baton's";
   for (const Command& command : parsed.commands) {
     const std::string_view program = program_of(command);
     if (is_one_of(program, kClients))
@@ -155,12 +207,17 @@ std::string unquoted(std::string_view line) {
 }
 
 // Every expansion as nothing: a variable that nobody set is empty. `$'...'` is left for unquoted().
-std::string without_expansions(std::string_view line) {
+// `by`: stands for it.
+std::string without_expansions(std::string_view line, char by = 0) {
   std::string out;
+  const auto leave_out = [&] {
+    if (by != 0) out.push_back(by);
+  };
   for (std::size_t at = 0; at < line.size(); ++at) {
     const char next = at + 1 < line.size() ? line[at + 1] : '\0';
     if (line[at] == '`') {
       at = std::min(line.find('`', at + 1), line.size());
+      leave_out();
     } else if (line[at] != '$' || next == '\'' || next == '"' || next == '\0') {
       out.push_back(line[at]);
     } else if (next == '{' || next == '(') {
@@ -169,8 +226,10 @@ std::string without_expansions(std::string_view line) {
         if (line[at] == '{' || line[at] == '(') ++depth;
         if ((line[at] == '}' || line[at] == ')') && --depth == 0) break;
       }
+      leave_out();
     } else {
       ++at;
+      leave_out();
       while ((is_alphanumeric(next) || next == '_') && at + 1 < line.size() &&
              (is_alphanumeric(line[at + 1]) || line[at + 1] == '_'))
         ++at;
@@ -251,8 +310,33 @@ class Line {
     return guard == Guard::Secret || (guard == Guard::Fixed && !effects_.writes_known);
   }
 
+  // `cd /tmp && unzip x.zip`: nothing runs unless it went there. Nothing: that is not so, or not certain.
+  std::optional<std::string> only_folder() const {
+    if (parsed_.opaque() || parsed_.steps.empty()) return std::nullopt;
+    const shell::Step& step = parsed_.steps.front();
+    if (!step.simple || step.negated || step.background || step.members != 1) return std::nullopt;
+    const auto is_joined = [](const shell::Step& later) { return later.joined == shell::Step::Joined::And; };
+    if (!std::all_of(parsed_.steps.begin() + 1, parsed_.steps.end(), is_joined)) return std::nullopt;
+    for (const Command& command : parsed_.commands) {
+      const bool is_first = &command == &parsed_.commands.front();
+      if (command.list != 0 || !command.assignments.empty()) return std::nullopt;
+      if (is_first != (program_of(command) == "cd") || is_one_of(program_of(command), "pushd popd chdir env genv sudo doas make gmake"))
+        return std::nullopt;
+    }
+    const std::vector<Word>& words = parsed_.commands.front().words;
+    // Not by CDPATH.
+    if (words.size() != 2 || !words[1].is_literal() || !(words[1].text.starts_with('/') || words[1].text.starts_with("./")))
+      return std::nullopt;
+    const std::string out = shell::normalised(cwd_, words[1].text);
+    return out.empty() ? std::nullopt : std::optional(out);
+  }
+
   // Where a relative path may be taken: `cd` may or may not have happened.
   void find_folders() {
+    if (auto only = only_folder()) {
+      folders_ = {std::move(*only)};
+      return;
+    }
     if (!cwd_.starts_with('/')) {
       folders_ = guarded_.folders();
     } else {
@@ -308,12 +392,119 @@ class Line {
 
   void effects() {
     const bool takes_away = runs_one_of(parsed_, kTakesAway);
+    const std::set<std::string> only_searched = takes_away ? searched_folders() : std::set<std::string>();
     for (const std::string& path : effects_.writes) {
       const Found found = guarded_.find(path);
-      if (found.guard != Guard::None || (takes_away && found.holds)) return touch(path);
+      if (found.guard != Guard::None || (takes_away && found.holds && !only_searched.contains(path))) return touch(path);
     }
-    for (const std::string& path : effects_.paths)
-      if (is_touched(guarded_.find(path).guard)) return touch(path);
+    // What is said of these words is said in words().
+    std::set<std::string> told, shown;
+    for (const Command& command : parsed_.commands) {
+      const bool reads = only_reads(command);
+      for (std::size_t at = 1; at < command.words.size(); ++at) {
+        const bool is_only_told = command.words[at].is_literal() && is_told(command, at);
+        if (!is_only_told && (!reads || !command.words[at].is_literal())) continue;
+        for (const std::string& in : folders_)
+          (is_only_told ? told : shown).insert(shell::normalised(in, command.words[at].text));
+      }
+    }
+    for (const std::string& path : effects_.paths) {
+      if (told.contains(path)) continue;
+      const Guard guard = guarded_.find(path).guard;
+      if (is_touched(guard) && (guard == Guard::Secret || !shown.contains(path))) return touch(path);
+    }
+  }
+
+  // A message, or a line for a list of what is ignored.
+  static bool is_told(const Command& command, std::size_t at) {
+    const std::string_view program = program_of(command);
+    const auto is = [&](std::size_t place, std::string_view words) {
+      return place < at && command.words[place].is_literal() && is_one_of(command.words[place].text, words);
+    };
+    // The word before the option is no option that would take it for its value.
+    const auto behind = [&](std::string_view options) {
+      return at > 2 && is(at - 1, options) &&
+             (!command.words[at - 2].text.starts_with('-') ||
+              is(at - 2, "-a -s -q -v --amend --no-verify --signoff --draft --fill --web -d"));
+    };
+    if (program == "git") return is(1, "commit tag merge notes") && behind("-m -am --message");
+    if (program == "gh")
+      return is(1, "pr issue release") && behind("-t --title -b --body -n --notes -c --comment") &&
+             (!is(at - 1, "-n -c") || is(2, "create close edit"));
+    if (program == "echo" || program == "printf")
+      return std::ranges::all_of(command.redirections, [](const shell::Redirection& one) {
+               return one.target.is_literal() && one.target.text.ends_with("ignore");
+             }) && !command.redirections.empty();
+    // `-not -path ./.baton/*`: kept out, where nothing takes the `not` back.
+    if (program == "find" && at > 3 && is(at - 1, "-path -wholename -ipath -iwholename") && is(at - 2, "-not !") &&
+        !is(at - 3, "-not !"))
+      return std::ranges::none_of(command.words,
+                                  [](const Word& word) { return !word.is_literal() || is_one_of(word.text, "-o -or , ( )"); });
+    if (program == "find")
+      return is(at - 1, "-path -wholename -ipath -iwholename") && at + 2 < command.words.size() &&
+             command.words[at + 1].is("-prune") && (command.words[at + 2].is("-o") || command.words[at + 2].is("-or"));
+    return false;
+  }
+  // What is protected from writing may be shown, and staged.
+  static bool only_reads(const Command& command) {
+    if (command.words.size() < 2) return false;
+    if (program_of(command) == "baton")
+      return command.words.size() > 2 && command.words[1].is("contract") &&
+             is_one_of(command.words[2].text, "check diff test show explain");
+    if (program_of(command) != "git") return false;
+    const std::string_view what = command.words[1].text;
+    const std::span<const Word> rest = std::span(command.words).subspan(2);
+    const auto begins = [&](std::string_view front) {
+      return std::ranges::any_of(rest, [&](const Word& word) { return word.text.starts_with(front) || word.splits; });
+    };
+    if (what == "reset") return !begins("--h") && !begins("--m") && !begins("--k") && !begins("--p") && !begins("-p");
+    if (what == "restore" || what == "rm") return only_indexes(what, rest);
+    return is_one_of(what, "add diff show log blame status ls-files shortlog commit") && !begins("--ou");
+  }
+
+  // Folders that stand for what a pattern, or a search for leftovers, finds in them (`rm *.log`), and that no other word of the line names.
+  std::set<std::string> searched_folders() {
+    std::set<std::string> out, named;
+    for (const Command& command : parsed_.commands) {
+      const std::string_view program = program_of(command);
+      const bool is_find = program == "find" || program == "gfind", removes = is_one_of(program, kTakesAway);
+      if (is_find && !clears_leftovers(command)) return {};
+      if (command.via == "find") continue;  // what a find starts was looked at there
+      for (const std::string& in : folders_)
+        if (is_find) out.insert(shell::normalised("", in));
+      for (std::size_t at = 1; at < command.words.size(); ++at) {
+        const Word& one = command.words[at];
+        const bool is_pattern = removes && one.kind == Word::Kind::Pattern;  // removes() looks at the pattern itself
+        const std::size_t slash = one.text.rfind('/');
+        std::string_view folder = one.text;
+        if (is_pattern) folder = slash == one.text.npos ? "." : folder.substr(0, slash + 1);
+        for (const std::string& in : folders_) (is_pattern || is_find ? out : named).insert(shell::normalised(in, folder));
+      }
+    }
+    for (const std::string& one : named) out.erase(one);
+    return out;
+  }
+  static bool only_clears(const Command& command) { return program_of(command) != "find" || clears_leftovers(command); }
+  // `find . -name '*.pyc' -delete`, without anything that would widen the search.
+  static bool clears_leftovers(const Command& command) {
+    const auto word = [&](std::size_t at) -> std::string_view {
+      return at < command.words.size() && command.words[at].is_literal() ? std::string_view(command.words[at].text) : "?";
+    };
+    std::size_t at = 1;
+    while (at < command.words.size() && !word(at).starts_with('-') && !is_one_of(word(at), "? ( ) ! ,")) ++at;
+    bool names = false;
+    for (; at < command.words.size(); ++at) {
+      if (is_one_of(word(at), "-name -type -maxdepth -mindepth -mtime -mmin -size")) {
+        names = names || (word(at) == "-name" && is_one_of(word(at + 1), kLeftovers));
+        ++at;
+      } else if (word(at) == "-exec" && names && word(at + 1) == "rm") {
+        for (at += 2; word(at).starts_with('-');) ++at;
+        if (word(at) != "{}" || !is_one_of(word(++at), "+ ;")) return false;
+      } else if (!is_one_of(word(at), "-print -print0 -depth -prune") && (word(at) != "-delete" || !names)) {
+        return false;
+      }
+    }
+    return names;
   }
 
   // --- words
@@ -324,7 +515,9 @@ class Line {
     return word.kind == Word::Kind::Pattern ? word.text + word.rest : word.text;
   }
 
-  void word(const Word& word) {
+  // `shown`: it is only read.
+  void word(const Word& word, bool shown = false) {
+    const auto is_touched = [&](Guard guard) { return this->is_touched(guard) && (!shown || guard == Guard::Secret); };
     const auto text = text_of(word);
     if (touch_ || !text) return;
     if (text->size() > limits::kShellPathBytesMax) {
@@ -357,6 +550,7 @@ class Line {
     const std::string_view program = program_of(command);
     if (is_one_of(program, kPrints)) return;
     bool is_text = is_one_of(program, kSearches);
+    const bool shown = only_reads(command);
     for (std::size_t at = 1; at < command.words.size() && !touch_; ++at) {
       const Word& one = command.words[at];
       const bool is_option = one.text.starts_with('-');
@@ -365,7 +559,7 @@ class Line {
         is_text = false;
         continue;
       }
-      word(one);
+      if (!is_told(command, at)) word(one, shown);
     }
   }
 
@@ -426,7 +620,10 @@ class Line {
     if (is_one_of(program, kCopies)) copies(command, program);
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
-    else if (is_one_of(program, kTakesAway) && program != "find") removes(command);
+    else if (is_one_of(program, kMounts)) removes(command);
+    else if (is_one_of(program, kTakesAway) && program != "find") {
+      if (command.via != "find" || !std::ranges::all_of(parsed_.commands, only_clears)) removes(command);
+    }
     else if (program == "git") git(command);
     else if (is_one_of(program, kFetches) || is_fetching_gh(command)) fetches(command, program);
     else if (is_one_of(program, "docker podman nerdctl kubectl") && command.words.size() > 1 &&
@@ -554,6 +751,16 @@ class Line {
   }
 
   void unpacks(const Command& command, std::string_view program) {
+    const auto is_word = [&](std::size_t at, std::string_view words) {
+      return at < command.words.size() && command.words[at].is_literal() && is_one_of(command.words[at].text, words);
+    };
+    // They only list. `unzip -l --l` takes it back.
+    if (program == "unzip" && is_word(1, "-l -t -v -Z -Z1") && command.words.size() == 3 &&
+        command.words[2].is_literal() && !command.words[2].text.starts_with('-'))
+      return;
+    if (program == "patch" && is_word(1, "--dry-run -p0 -p1 -p2") &&
+        (is_word(1, "--dry-run") || is_word(2, "--dry-run")))
+      return;
     const Operands operands = operands_of(command, "-C --directory -d --cd");
     if (program == "tar" || program == "gtar" || program == "bsdtar" || program == "jar" || program == "ar") {
       // `tar czf`, `-cf`, `--create`, `--list`: these write no folder.
@@ -643,6 +850,46 @@ class Line {
         return touch(found);
   }
 
+  // `git clean -nd`. What stands behind -e is no option.
+  static bool only_shows_clean(std::span<const Word> rest) {
+    bool shows = false;
+    for (std::size_t at = 0; at < rest.size(); ++at) {
+      const std::string_view text = rest[at].text;
+      if (text == "--") break;
+      if (!rest[at].is_literal() || text.starts_with("--no")) return false;
+      shows = shows || text == "--dry-run";
+      if (text.starts_with("--e")) at += text.find('=') == text.npos ? 1 : 0;
+      if (!text.starts_with('-') || text.starts_with("--")) continue;
+      const std::size_t value = text.find('e');
+      shows = shows || text.substr(0, value).find('n') != text.npos;
+      if (value + 1 == text.size()) ++at;
+    }
+    return shows;
+  }
+  static bool only_shows_patch(std::span<const Word> rest) {
+    bool shows = false;
+    for (const Word& word : rest) {
+      shows = shows || is_one_of(word.text, "--check --stat --numstat --summary");
+      if (!word.is_literal() || (word.text.starts_with('-') &&
+                                 !is_one_of(word.text, "--check --stat --numstat --summary -v --verbose -p0 -p1 -p2 -R --reverse "
+                                                       "--index --cached -3 --3way -")))
+        return false;
+    }
+    return shows;
+  }
+  // Only what is staged is changed: `git restore --staged .`, `git rm --cached x`.
+  static bool only_indexes(std::string_view what, std::span<const Word> rest) {
+    bool index = false;
+    for (const Word& word : rest) {
+      if (word.is("--")) break;
+      if (!word.is_literal()) return false;
+      if (!word.text.starts_with('-')) continue;
+      if (what == "restore" ? word.is("--staged") || word.is("-S") : word.is("--cached")) index = true;
+      else if (!is_one_of(word.text, what == "restore" ? "-q --quiet" : "-q --quiet -r -f -rf -n --ignore-unmatch")) return false;
+    }
+    return index && (what == "restore" || what == "rm");
+  }
+
   // What a commit brings along cannot be seen; what is named, what is removed and what is made anew can.
   void git(const Command& command) {
     std::size_t at = 1;
@@ -667,15 +914,12 @@ class Line {
     if (at >= command.words.size()) return;
     const std::string_view what = command.words[at].text;
     const std::span<const Word> rest = std::span(command.words).subspan(at + 1);
-    const auto has = [&](std::string_view option) {
-      return std::ranges::any_of(rest, [&](const Word& word) { return word.is(option); });
-    };
-    const bool cleans = what == "clean" && !has("-n") && !has("--dry-run");
+    const bool cleans = what == "clean" && !only_shows_clean(rest);
     const bool applies = what == "am" || what == "checkout-index" || what == "read-tree" ||
-                         (what == "apply" && ((!has("--check") && !has("--stat")) || has("--apply")));
+                         (what == "apply" && !only_shows_patch(rest));
     const bool names = is_one_of(what, "checkout restore rm mv");
     const bool makes = is_one_of(what, "clone worktree submodule init");
-    if (!cleans && !applies && !names && !makes) return;
+    if ((!cleans && !applies && !names && !makes) || only_indexes(what, rest)) return;
     bool named = false;
     for (const Word& word : rest) {
       if (word.text.starts_with('-') && word.is_literal()) continue;
@@ -714,8 +958,11 @@ class Line {
   bool reads_names() const {
     return std::ranges::any_of(parsed_.commands, [](const Command& command) {
       const std::string_view program = program_of(command);
-      if (program != "rsync" && program != "git" && !is_one_of(program, kPacks)) return false;
-      return std::ranges::any_of(command.words, [](const Word& word) {
+      const bool takes_list = program == "rsync" || program == "git" || is_one_of(program, kPacks);
+      return std::ranges::any_of(command.words, [&](const Word& word) {
+        if (word.text.starts_with("--files0-from") || word.is("--multifile") || word.is("--stdin-paths")) return true;
+        if (program == "curl" && (word.text.starts_with("-K") || word.text.starts_with("--conf"))) return true;
+        if (!takes_list) return false;
         return word.is("-T") || word.is("-@") || word.is("--stdin") || word.text.starts_with("--files-from") ||
                word.text.starts_with("--pathspec-from-file");
       });
@@ -763,21 +1010,43 @@ class Line {
     return out;
   }
 
+  // The line without the messages of `git commit -m "$(cat <<'EOF'`, when nothing else in it is unknown or runs text.
+  std::string without_messages() const {
+    std::string out(line_);
+    if (parsed_.opaque() || runs_one_of(parsed_, kRunsText) || reads_names()) return out;
+    for (const Command& command : parsed_.commands)
+      for (std::size_t at = 0; at < command.words.size(); ++at)
+        if (command.words[at].kind == Word::Kind::Unknown && (command.words[at].splits || !is_told(command, at))) return out;
+    constexpr std::string_view kBegins = "\"$(cat <<'";
+    for (std::size_t at = out.find(kBegins); at != out.npos; at = out.find(kBegins, at + 1)) {
+      const std::size_t name = at + kBegins.size(), quote = out.find('\'', name), begin = out.find('\n', name);
+      if (quote == out.npos || begin != quote + 1) break;
+      const std::size_t end = out.find("\n" + out.substr(name, quote - name) + "\n)\"", begin);
+      if (end == out.npos) break;
+      out.erase(begin, end - begin);
+    }
+    return out;
+  }
+
   void mentions() {
     const bool runs_text = parsed_.opaque() || runs_one_of(parsed_, kRunsText);
     if (!runs_text && effects_.paths_known && !reads_names()) return;
     const bool takes_away = !effects_.paths_known && runs_one_of(parsed_, kRemoves);
-    Guard guard = guarded_.mentioned(line_, Mention::Whole);
+    const std::string line = without_messages();
+    Guard guard = guarded_.mentioned(line, Mention::Whole);
     const auto look_at = [&](const std::string& text) {
       guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
       if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
       if (runs_text && !touch_)
         if (auto others = command_in_text(text)) touch_ = Touch{std::move(*others), true};
     };
-    look_at(unquoted(without_expansions(line_)));
+    look_at(unquoted(without_expansions(line)));
+    // `/proc/$(pgrep x)/environ`
+    for (const std::string any = unquoted(without_expansions(line_, '0')); const std::string_view one : words_in(any))
+      if (one.starts_with("/proc/") && is_touched(guarded_.find(one).guard)) guard = Guard::Secret;
     const std::vector<Values> all = values();
     for (const Values& values : all) {
-      std::string text = unquoted(line_);
+      std::string text = unquoted(line);
       look_at(text);
       for (int round = 0; round < 3; ++round) {
         std::string next = substituted(text, values);
@@ -798,7 +1067,7 @@ class Line {
       const bool may_be_pattern =
           is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
       const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
-      if (one.find('/') != one.npos && is_plain && (may_be_pattern || !is_pattern(one)))
+      if (one.find('/') + 1 < one.size() && one.find('/') != one.npos && is_plain && (may_be_pattern || !is_pattern(one)))
         out = std::max(out, guarded_.find_any(one, &folders_).guard);
     }
     return out;

@@ -170,6 +170,8 @@ Guarded::Guarded(const Paths& paths, std::string_view cwd) : links_(paths.links.
   for (const std::string& one : paths.fixed | std::views::reverse) {  // packs are the last
     std::string folder = shell::normalised("", one + "/..");
     const auto is_there = [&](const std::vector<std::string>& in) { return std::ranges::find(in, folder) != in.end(); };
+    // The folder of Baton's programs: nothing lies below these.
+    if (std::ranges::find(paths.fixed, folder + "/baton-hook") != paths.fixed.end()) continue;
     if (folder.size() > 1 && beside_.size() < kBesideMax && !is_there(folders_) && !is_there(beside_))
       beside_.push_back(std::move(folder));
   }

@@ -60,6 +60,13 @@ bool is_prose(std::string_view name) {
       "prompt",      "question",     "reason",        "subject",     "summary", "title"};
   return is_in(name, kNames);
 }
+// Members that hold what a tool passes over.
+bool is_left_out(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kNames = {
+      "exclude",        "excludes",     "excludepatterns", "excludepattern", "excludedirs",
+      "ignorepatterns", "ignoredpaths", "ignore",          "excludeglobs"};
+  return is_in(name, kNames);
+}
 bool is_path(std::string_view name) {
   static constexpr std::array<std::string_view, 13> kWords = {"path",     "file",      "dir",    "folder",   "uri",
                                                               "target",   "dest",      "source", "location", "root",
@@ -84,6 +91,20 @@ bool is_code(std::string_view name) {
 bool is_patch(std::string_view name) {
   static constexpr std::array<std::string_view, 4> kNames = {"patch", "diff", "patchtext", "input"};
   return is_in(name, kNames);
+}
+
+// Tools of the clients' own with which an agent plans, asks and tells: no file is opened by their words. Only names that no server uses.
+bool only_talks(std::string_view tool) {
+  static constexpr std::array<std::string_view, 19> kTools = {
+      "Agent",         "AskQuestion", "AskUserQuestion", "ExitPlanMode", "SemanticSearch",        "SendMessage",       "Task",
+      "TaskCreate",    "TaskUpdate",  "TodoWrite",       "ToolSearch",   "WebSearch",             "google_web_search", "report_intent",
+      "todowrite",     "update_plan", "update_todo",     "write_todos",  "codebase_investigator"};
+  return is_in(tool, kTools);
+}
+// Of a client's own search: what is searched for. A server's tool has no facts.
+bool is_searched_for(std::string_view tool, std::string_view member) {
+  static constexpr std::array<std::string_view, 4> kTools = {"Grep", "grep", "grep_search", "search_file_content"};
+  return member == "pattern" && is_in(tool, kTools);
 }
 
 // The first lines of what is changed in a file.
@@ -153,10 +174,12 @@ std::string line_of(json::Node words) {
 
 class Strings {
  public:
-  Strings(Guarded& guarded, std::string_view tool, std::string_view cwd) : guarded_(guarded), tool_(tool), cwd_(cwd) {}
+  Strings(Guarded& guarded, std::string_view tool, std::string_view cwd)
+      : guarded_(guarded), name_(tool), tool_(tool), cwd_(cwd), only_talks_(only_talks(tool)) {}
 
   std::optional<Touch> run(json::Node arguments) {
     names_path_ = has_path(arguments);
+    is_own_ = arguments[hooks::kFacts].is_object();
     walk(arguments, {});
     if (!is_over()) join();
     if (!is_over() && guarded_.is_exhausted()) touch({"more paths than are looked through", true});
@@ -247,7 +270,8 @@ class Strings {
   }
 
   void string(std::string_view text, std::string_view name) {
-    if (!count() || text.empty()) return;
+    if (!count() || text.empty() || is_left_out(name)) return;
+    if ((only_talks_ && !is_path(name)) || (is_own_ && is_searched_for(name_, name))) return;
     if ((is_patch(name) || tool_.is_patch()) && text.find('\n') != text.npos && is_patch_text(text)) return patch(text);
     const bool content = is_content(name), prose = is_prose(name);
     const bool is_line = is_command(name) || (is_words(name) && text.find(' ') != text.npos);
@@ -345,9 +369,11 @@ class Strings {
   }
 
   Guarded& guarded_;
+  const std::string_view name_;
   const Kind tool_;
   const std::string_view cwd_;
-  bool names_path_ = false, is_top_ = true;
+  const bool only_talks_;
+  bool names_path_ = false, is_own_ = false, is_top_ = true;
   std::size_t count_ = 0;
   std::vector<Joined> joined_;
   std::optional<Touch> touch_;

@@ -285,6 +285,8 @@ std::vector<std::string> without_braces(std::string_view pattern) {
 }
 
 int fit(std::string_view pattern, std::string_view name, bool dots) {
+  // Nor does one fit nothing before such a dot: `*.*` is no `.baton`.
+  if (!dots && name.starts_with('.') && !pattern.empty() && is_pattern(pattern.substr(0, 1))) return -1;
   // best[at]: characters of `name` that were spelled out when its first `at` are used up; -1: that cannot be.
   std::vector<int> best(name.size() + 1, -1), next;
   best[0] = 0;
