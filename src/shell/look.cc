@@ -227,11 +227,13 @@ void Look::declared() {
 void Look::named_variables() {
   for (std::size_t at = 1; at < size(); ++at) {
     const Word& word = words_[at];
-    if (!word.is_literal() || steers_execution(word.text) || word.text.find('[') != std::string::npos)
+    // zsh: what stands behind a question mark is a prompt.
+    const std::string_view variable = std::string_view(word.text).substr(0, word.text.find('?'));
+    if (!word.is_literal() || steers_execution(variable) || word.text.find('[') != std::string::npos)
       note(Opaque::Variable);
     // zsh: `read -A functions`, `commands`, `aliases`, `options`: what a name means from here on.
     if (word.text.starts_with('-') && word.text.find('A') != std::string::npos) note(Opaque::Variable);
-    if (is_name(word.text)) out_.sets(word.text, false);
+    if (is_name(variable)) out_.sets(variable, false);
   }
 }
 

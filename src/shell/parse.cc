@@ -95,6 +95,10 @@ Parsed parse(std::string_view command) {
     return out;
   }
   read_commands(out, command, {});
+  // Variables that commands set without naming them, and those that zsh keeps under two names.
+  for (const char* name : {"_", "REPLY", "OPTARG", "argv", "MANPATH", "manpath", "MAILPATH", "mailpath", "PSVAR",
+                           "psvar", "FIGNORE", "fignore", "WATCH", "watch"})
+    out.sets(name, false);
   // zsh calculates what is in such a variable, and a subscript in it runs the commands that it holds.
   for (const std::string& name : out.calculated)
     if (const auto place = out.variables.find(name); place == out.variables.end() || !place->second)
@@ -475,6 +479,12 @@ void Reader::simple(Command frame) {
     // `{name}>file`, or digits that a continued line has kept from being seen as the number of a redirection.
     if (!one.quoted && !at_end() && (peek() == '<' || peek() == '>') &&
         (one.text.starts_with('{') || std::ranges::all_of(one.text, is_digit)))
+      return stop(Opaque::Syntax);
+    // zsh: `1=x` sets the first parameter, and the next word is the program.
+    const std::size_t digits = std::min(text_.find_first_not_of("0123456789", begin), text_.size()) - begin;
+    if (frame.words.empty() && digits > 0 &&
+        (text_.substr(begin + digits).starts_with('=') || text_.substr(begin + digits).starts_with("+=") ||
+         text_.substr(begin + digits).starts_with('[')))
       return stop(Opaque::Syntax);
     if (frame.words.empty() && name_size == 0 && assigned_name(one.text) > 0)
       return stop(Opaque::Syntax);  // an assignment whose name a continued line has cut in two, or nearly one
