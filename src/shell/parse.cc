@@ -277,8 +277,13 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
     }
     if (!is_plain) frame.after = Command::After::Anything;
   }
+  const std::size_t first = out_.commands.size();
   bool simple = command(frame);
   step.simple = simple;
+  // `cd d &>f`: dash runs it in the background, and goes on in the folder of before.
+  for (std::size_t at = first; at < out_.commands.size(); ++at)
+    if (out_.commands[at].pipeline == frame.pipeline)
+      for (const Redirection& one : out_.commands[at].redirections) is_plain = is_plain && one.operation[0] != '&';
   for (blanks(); peek() == '|' && peek(1) != '|'; blanks()) {
     at_ += peek(1) == '&' ? 2 : 1;
     newlines();
