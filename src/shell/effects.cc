@@ -97,6 +97,7 @@ class Walk {
     std::string folder, path;
     std::size_t command;
     bool removes;
+    bool any_below = false;  // a glob, or a copy of a folder: what lies in it, whatever its name
   };
 
   static constexpr std::size_t kSeveral = 0;
@@ -186,9 +187,10 @@ class Walk {
     if (!places(word, text, places_written)) out_.has_unknown_write = true;
     if (std::ranges::any_of(places_written, leads_elsewhere)) out_.has_unknown_write = true;
     if (places_written.empty()) writes_stream_ = true;
-    for (const Folder& folder : folders_)
-      if (!places_written.empty())
-        uses_.push_back({folder.value_or(""), std::string(text), command_, way == Way::Removes});
+    // Of `rm d/*` the last part is no link that is followed; neither is what find has found.
+    const bool any_below = word.kind == Word::Kind::Pattern &&
+                           !(way == Way::Removes && word.rest.find('/', 1) == std::string::npos);
+    if (!places_written.empty()) uses(text, way == Way::Removes, any_below);
     if (way == Way::MakesLink) makes_links(places_written);
     writes_.insert(places_written.begin(), places_written.end());
     if (changes_content_) changed_.insert(places_written.begin(), places_written.end());
@@ -196,6 +198,10 @@ class Walk {
     if (uses_.size() > limits::kShellUsesMax) out_.has_unknown_write = true, uses_.clear();
   }
   void writes(const Word& word) { writes(word, word.text); }
+  void uses(std::string_view text, bool removes, bool any_below) {
+    for (const Folder& folder : folders_)
+      uses_.push_back({folder.value_or(""), std::string(text), command_, removes, any_below});
+  }
 
   void makes_links(const std::set<std::string>& paths) {
     for (const std::string& path : paths)
@@ -238,6 +244,11 @@ class Walk {
   // Does it go through a link that another command of the line makes?
   bool passes_link(const Use& use) {
     if (links_.empty()) return false;
+    if (use.any_below) {
+      const std::string folder = normalised(use.folder, use.path);
+      for (auto link = links_.lower_bound(folder); link != links_.end() && link->first.starts_with(folder); ++link)
+        if (link->second != use.command && is_within(link->first, folder)) return true;
+    }
     auto folder = folder_makers_.find(use.folder);
     if (folder == folder_makers_.end())
       folder = folder_makers_.emplace(use.folder, makers_of("", use.folder, false)).first;
@@ -430,6 +441,13 @@ class Walk {
                            options.has("parents");
     writes(*folder, folder_text, links && !is_folder ? Way::MakesLink : Way::Writes);
     if (is_file) return options.all_known;
+    // A file is written through the link that is there already.
+    if (name == "cp" && folder->is_literal())
+      for (const Word* one : operands) {
+        const std::string_view file = base_name(one->text);
+        const bool is_one = one->is_literal() && !links && !file.empty() && file != "." && file != "..";
+        uses(is_one ? std::string(folder_text) + "/" + std::string(file) : folder_text, false, !is_one);
+      }
     // Where the destination is a folder for certain, the file in it is listed. Otherwise only links are followed to there.
     if (is_folder || links) put_into(*folder, folder_text, operands, links, options, is_folder);
     return options.all_known;
@@ -528,7 +546,10 @@ class Walk {
     const FindLine line = find_line(command);
     for (const Word& file : line.written) writes(file);
     if (line.deletes)
-      for (const Word& start : line.starts) writes(start);
+      for (const Word& start : line.starts) {
+        writes(start);
+        if (line.follows && start.is_literal()) uses(start.text, true, true);
+      }
     return line.is_certain;
   }
 

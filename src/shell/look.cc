@@ -143,7 +143,7 @@ void Look::find() {
   // A file that it finds is the place where it begins to look, or below it.
   Word found{{}, Word::Kind::Unknown};
   if (line.starts.size() == 1 && line.starts.front().is_literal())
-    found = {line.starts.front().text, Word::Kind::Pattern, false, false, "/"};
+    found = {line.starts.front().text, Word::Kind::Pattern, false, false, line.follows ? "/*/" : "/"};
   for (const FindCommand& one : line.commands) {
     std::vector<Word> words = one.words;
     for (Word& word : words) {
