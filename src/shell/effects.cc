@@ -75,7 +75,7 @@ class Walk {
     if (writes_stream_ && opens_stream_) out_.has_unknown_write = true;
     // A link that is made in the line and used in it: where the use leads is decided by the link.
     for (const Use& use : uses_)
-      if (passes_link(use)) out_.has_unknown_write = true;
+      if (passes_link(use) || is_moved(use)) out_.has_unknown_write = true;
     for (const std::string& program : run_)
       for (const std::string& written : changed_) out_.runs_written = out_.runs_written || is_within(program, written);
     out_.paths.assign(paths_.begin(), paths_.end());
@@ -434,7 +434,7 @@ class Walk {
       operands.pop_back();
     }
     if (is_move)
-      for (const Word* one : operands) writes(*one, one->text, Way::Removes);
+      for (const Word* one : operands) writes(*one, one->text, Way::Removes), moves(*one);
     const bool is_file = options.has("T") || options.has("no-target-directory");
     const bool is_folder = has_folder || operands.size() > 1 || folder_text.ends_with('/') || folder_text == "." ||
                            folder_text == ".." || folder_text.ends_with("/.") || folder_text.ends_with("/..") ||
@@ -451,6 +451,20 @@ class Walk {
     // Where the destination is a folder for certain, the file in it is listed. Otherwise only links are followed to there.
     if (is_folder || links) put_into(*folder, folder_text, operands, links, options, is_folder);
     return options.all_known;
+  }
+
+  // Whoever is in a folder that is moved goes with it: from there `..` leads elsewhere.
+  void moves(const Word& word) {
+    std::set<std::string> from;
+    places(word, word.text, from);
+    for (const std::string& path : from)
+      for (const Folder& folder : seen_)
+        if (folder && is_within(*folder, path) && (word.is_literal() || *folder != path))
+          moved_.emplace(*folder, repeats_ ? 0 : command_);
+  }
+  bool is_moved(const Use& use) const {
+    const auto moved = moved_.find(use.folder);
+    return moved != moved_.end() && moved->second < use.command && use.path.find("..") != std::string::npos;
   }
 
   void makes_folders_before_dots(const Word& word) {
@@ -558,6 +572,7 @@ class Walk {
   std::set<std::string> paths_ = {}, writes_ = {};
   std::map<std::string, std::size_t> links_ = {};  // that the line makes, or may make: by which command, or by several
   std::map<std::string, Makers> folder_makers_ = {};
+  std::map<std::string, std::size_t> moved_ = {};  // folders that the line is in, and by which command they are moved
   std::size_t command_ = 0;             // the first is 1
   std::set<std::string> changed_ = {};  // of the written ones, those whose content may be another
   bool changes_content_ = true;
