@@ -261,6 +261,9 @@ class Walk {
       const std::string& operation = one.operation;
       if (operation == "<<" || operation == "<<-" || operation == "<<<") continue;
       const bool is_copy = operation == ">&" || operation == "<&";
+      // `>&0 <file`: standard output is the file.
+      if (is_copy && one.fd != 0 && !one.target.is("1") && !one.target.is("2") && !one.target.is("-"))
+        opens_stream_ = true;
       if (is_copy && one.target.is_literal() && (one.target.text.find_first_not_of("0123456789-") == std::string::npos))
         continue;
       if (operation == "<" || operation == "<&") reads(one.target, one.target.text);
