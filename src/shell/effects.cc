@@ -41,8 +41,13 @@ std::optional<std::string> folder_of_pattern(const Word& word) {
   if (word.kind != Word::Kind::Pattern) return std::nullopt;
   const std::string& rest = word.rest;
   if (rest.starts_with('/')) return word.text;  // a path, or one below it
-  if (rest.find("..") != std::string::npos) return std::nullopt;
   const std::size_t slash = word.text.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : word.text.substr(0, slash + 1);
+  // `f{,.old}`: what a name begins with keeps it from being `..`.
+  if (rest.find('/') == std::string::npos &&
+      word.text.find_first_not_of('.', slash == std::string::npos ? 0 : slash + 1) != std::string::npos)
+    return folder;
+  if (rest.find("..") != std::string::npos) return std::nullopt;
   // A part that begins with a dot may match `..` in some shells.
   if (word.text.substr(slash == std::string::npos ? 0 : slash + 1).starts_with('.') ||
       rest.find("/.") != std::string::npos)
@@ -50,8 +55,14 @@ std::optional<std::string> folder_of_pattern(const Word& word) {
   if (rest.find('{') != std::string::npos) {
     for (const char* risky : {"{.", ",.", ".,", ".}", "{/", ",/", "{~", ",~"})
       if (rest.find(risky) != std::string::npos) return std::nullopt;
+    // `.{x,}.`: where braces may become nothing, the dots on both sides of them meet.
+    const auto has_one_of = [&](std::initializer_list<const char*> parts) {
+      return std::ranges::any_of(parts, [&](const char* one) { return rest.find(one) != std::string::npos; });
+    };
+    if (has_one_of({"{,", ",,", ",}"}) && has_one_of({"}."}) && has_one_of({".{", ".*", ".?", ".["}))
+      return std::nullopt;
   }
-  return slash == std::string::npos ? "." : word.text.substr(0, slash + 1);
+  return folder;
 }
 
 class Walk {
