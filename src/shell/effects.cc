@@ -132,8 +132,13 @@ class Walk {
     if (command.after == Command::After::Anything || state.now.empty()) state.now = seen_;
     if (command.after == Command::After::Pipe) state.now = state.at_pipe.empty() ? seen_ : state.at_pipe;
     else if (command.via.empty()) state.at_pipe = state.now;
-    folders_ = command.in_other_folder ? Folders{Folder()} : state.now;
+    const Folders folders = command.in_other_folder ? Folders{Folder()} : state.now;
+    folders_ = folders;
+    // `cd d && ls &>f`: dash runs all before `>` in the background, and opens the file in the folder of before.
+    for (const Redirection& one : command.redirections)
+      if (one.operation.starts_with('&')) folders_.insert(seen_.begin(), seen_.end());
     redirections(command);
+    folders_ = folders;
     if (!command.words.empty()) words(command);
     if (changes_folder(command)) state.now = change_folder(command);
   }
