@@ -315,11 +315,14 @@ void Look::awk() {
   if (at < size() && (!words_[at].is_literal() || runs_from_awk(words_[at].text))) note(Opaque::Launcher);
 }
 
+// `-j$(nproc)`: what is in the same word is the value, whatever it is.
+static bool is_job_count(const Word& word) { return word.text == "-j" && !word.splits; }
+
 // Variables that are set for it, and rules that it is given as words, are read by a shell.
 void Look::make(std::size_t from) {
   for (std::size_t at = from; at < size(); ++at) {
     const Word& word = words_[at];
-    if (!word.is_literal() && word.may_be_option()) return note(Opaque::Launcher);
+    if (!word.is_literal() && word.may_be_option() && !is_job_count(word)) return note(Opaque::Launcher);
     const std::string_view text = word.text;
     const std::size_t sign = text.find('=');
     if (is_running_option(text, "E", "eval")) return note(Opaque::Launcher);
@@ -341,7 +344,7 @@ void Look::cmake() {
       .names = "env", .runs = Runs::Rest, .long_flags = "", .long_values = "unset", .takes_assignments = true};
   for (std::size_t at = 1; at < size(); ++at) {
     const Word& word = words_[at];
-    if (!word.is_literal() && word.may_be_option()) return note(Opaque::Launcher);
+    if (!word.is_literal() && word.may_be_option() && !is_job_count(word)) return note(Opaque::Launcher);
     const std::string_view text = word.text;
     if (text == "-E") {
       if (at + 1 >= size()) return;

@@ -321,10 +321,11 @@ void Reader::arithmetic(Word& out) {
 }
 
 void Reader::substitution(Word& out, bool in_quotes) {
+  const bool is_count = sees("$(nproc)");  // a number: `make -j$(nproc)`
   at_ += 2;
   ++out_.substitutions;
   if (!message_document()) substituted_list();
-  make_unknown(out, !in_quotes);
+  make_unknown(out, !in_quotes && !is_count);
 }
 
 // `cat <<'WORD'`, a body of which no line begins with WORD, WORD alone on a line, `)`. The body is not expanded.
