@@ -141,7 +141,11 @@ bool runs_from_awk(std::string_view program) {
 bool is_plain_sqlite(std::string_view text) {
   for (std::string_view line : split(text, '\n')) {
     line.remove_prefix(std::min(line.find_first_not_of(" \t\r\f\v"), line.size()));
-    if (line.starts_with('.')) return false;  // a command of the shell: .shell, .system, .read, .output, .load, ...
+    if (!line.starts_with('.')) continue;
+    // A command of the shell: .shell, .system, .read, .output, .load, ... These only print, or say how.
+    if (!is_listed("tables schema indexes databases headers mode dump", line.substr(1, line.find(' ') - 1)) ||
+        !std::ranges::all_of(line.substr(1), [](char c) { return is_alphanumeric(c) || c == '_' || c == ' '; }))
+      return false;
   }
   const std::string lower = to_lower_ascii(text);
   for (const char* function : {"load_extension", "writefile", "readfile", "edit", "fts3_tokenizer", "attach", "vacuum"})
