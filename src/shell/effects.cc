@@ -134,9 +134,9 @@ class Walk {
     else if (command.via.empty()) state.at_pipe = state.now;
     const Folders folders = command.in_other_folder ? Folders{Folder()} : state.now;
     folders_ = folders;
-    // `cd d && ls &>f`: dash runs all before `>` in the background, and opens the file in the folder of before.
+    // `cd d && ls &>f | tee g`: dash runs all before `>` in the background, and the rest in the folder of before.
     for (const Redirection& one : command.redirections)
-      if (one.operation.starts_with('&')) folders_.insert(seen_.begin(), seen_.end());
+      if (one.operation.starts_with('&')) folders_.insert(seen_.begin(), seen_.end()), state.at_pipe = seen_;
     redirections(command);
     folders_ = folders;
     if (!command.words.empty()) words(command);
