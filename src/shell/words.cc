@@ -232,7 +232,8 @@ void Reader::dollar(Word& out, bool in_quotes) {
     if (!is_digit(next) && peek() == '[' && !at_end()) out_.note(Opaque::Expansion);  // zsh: an element, as above
     if (next == '#') {  // zsh: `$#x[y]` is the length of one
       std::size_t end = at_;
-      while (end < text_.size() && (is_name_char(text_[end]) || is_special_parameter(text_[end]))) ++end;
+      if (end < text_.size() && is_special_parameter(text_[end])) ++end;
+      else while (end < text_.size() && is_name_char(text_[end])) ++end;
       if (end > at_ && text_.substr(end).starts_with('[')) out_.note(Opaque::Expansion);
     }
     return;
