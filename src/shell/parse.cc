@@ -485,11 +485,12 @@ void Reader::simple(Command frame) {
     if (!one.quoted && !at_end() && (peek() == '<' || peek() == '>') &&
         (one.text.starts_with('{') || std::ranges::all_of(one.text, is_digit)))
       return stop(Opaque::Syntax);
-    // zsh: `1=x` sets the first parameter, and the next word is the program.
-    const std::size_t digits = std::min(text_.find_first_not_of("0123456789", begin), text_.size()) - begin;
-    if (frame.words.empty() && digits > 0 &&
-        (text_.substr(begin + digits).starts_with('=') || text_.substr(begin + digits).starts_with("+=") ||
-         text_.substr(begin + digits).starts_with('[')))
+    // zsh: `1=x` sets the first parameter, a name may have letters of any language, and the next word is the program.
+    std::size_t end_of_name = begin;
+    while (end_of_name < at_ && (is_name_char(text_[end_of_name]) || (text_[end_of_name] & 0x80) != 0)) ++end_of_name;
+    const std::string_view behind = text_.substr(end_of_name);
+    if (frame.words.empty() && name_size == 0 && end_of_name > begin && !is_name(text_.substr(begin, end_of_name - begin)) &&
+        (behind.starts_with('=') || behind.starts_with("+=") || behind.starts_with('[')))
       return stop(Opaque::Syntax);
     if (frame.words.empty() && name_size == 0 && assigned_name(one.text) > 0)
       return stop(Opaque::Syntax);  // an assignment whose name a continued line has cut in two, or nearly one

@@ -221,8 +221,15 @@ void Reader::dollar(Word& out, bool in_quotes) {
     make_unknown(out, !in_quotes);
     at_ += 2;
     while (!at_end() && is_name_char(peek())) ++at_;
-    if (!at_end() && peek() == '[') out_.note(Opaque::Expansion);  // zsh: an element, by a number that is computed
+    // zsh: an element, by a number that is computed. Letters of any language belong to the name.
+    std::size_t end = at_;
+    while (end < text_.size() && (text_[end] & 0x80) != 0) ++end;
+    if (text_.substr(end).starts_with('[')) out_.note(Opaque::Expansion);
     return;
+  }
+  if ((next & 0x80) != 0) {  // zsh: a variable
+    out_.note(Opaque::Expansion);
+    make_unknown(out, true);
   }
   if (is_digit(next) || is_special_parameter(next)) {
     // The count, the status and the shell's process are one number each. `$!` is nothing before the first background process.
@@ -233,7 +240,7 @@ void Reader::dollar(Word& out, bool in_quotes) {
     if (next == '#') {  // zsh: `$#x[y]` is the length of one
       std::size_t end = at_;
       if (end < text_.size() && is_special_parameter(text_[end])) ++end;
-      else while (end < text_.size() && is_name_char(text_[end])) ++end;
+      else while (end < text_.size() && (is_name_char(text_[end]) || (text_[end] & 0x80) != 0)) ++end;
       if (end > at_ && text_.substr(end).starts_with('[')) out_.note(Opaque::Expansion);
     }
     return;
