@@ -41,8 +41,13 @@ std::optional<std::string> folder_of_pattern(const Word& word) {
   if (word.kind != Word::Kind::Pattern) return std::nullopt;
   const std::string& rest = word.rest;
   if (rest.starts_with('/')) return word.text;  // a path, or one below it
-  if (rest.find("..") != std::string::npos) return std::nullopt;
   const std::size_t slash = word.text.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : word.text.substr(0, slash + 1);
+  // `f{,.old}`: what a name begins with keeps it from being `..`.
+  if (rest.find('/') == std::string::npos &&
+      word.text.find_first_not_of('.', slash == std::string::npos ? 0 : slash + 1) != std::string::npos)
+    return folder;
+  if (rest.find("..") != std::string::npos) return std::nullopt;
   // A part that begins with a dot may match `..` in some shells.
   if (word.text.substr(slash == std::string::npos ? 0 : slash + 1).starts_with('.') ||
       rest.find("/.") != std::string::npos)
@@ -50,8 +55,14 @@ std::optional<std::string> folder_of_pattern(const Word& word) {
   if (rest.find('{') != std::string::npos) {
     for (const char* risky : {"{.", ",.", ".,", ".}", "{/", ",/", "{~", ",~"})
       if (rest.find(risky) != std::string::npos) return std::nullopt;
+    // `.{x,}.`: where braces may become nothing, the dots on both sides of them meet.
+    const auto has_one_of = [&](std::initializer_list<const char*> parts) {
+      return std::ranges::any_of(parts, [&](const char* one) { return rest.find(one) != std::string::npos; });
+    };
+    if (has_one_of({"{,", ",,", ",}"}) && has_one_of({"}."}) && has_one_of({".{", ".*", ".?", ".["}))
+      return std::nullopt;
   }
-  return slash == std::string::npos ? "." : word.text.substr(0, slash + 1);
+  return folder;
 }
 
 class Walk {
@@ -75,7 +86,7 @@ class Walk {
     if (writes_stream_ && opens_stream_) out_.has_unknown_write = true;
     // A link that is made in the line and used in it: where the use leads is decided by the link.
     for (const Use& use : uses_)
-      if (passes_link(use)) out_.has_unknown_write = true;
+      if (passes_link(use) || is_moved(use)) out_.has_unknown_write = true;
     for (const std::string& program : run_)
       for (const std::string& written : changed_) out_.runs_written = out_.runs_written || is_within(program, written);
     out_.paths.assign(paths_.begin(), paths_.end());
@@ -97,6 +108,7 @@ class Walk {
     std::string folder, path;
     std::size_t command;
     bool removes;
+    bool any_below = false;  // a glob, or a copy of a folder: what lies in it, whatever its name
   };
 
   static constexpr std::size_t kSeveral = 0;
@@ -120,8 +132,13 @@ class Walk {
     if (command.after == Command::After::Anything || state.now.empty()) state.now = seen_;
     if (command.after == Command::After::Pipe) state.now = state.at_pipe.empty() ? seen_ : state.at_pipe;
     else if (command.via.empty()) state.at_pipe = state.now;
-    folders_ = command.in_other_folder ? Folders{Folder()} : state.now;
+    const Folders folders = command.in_other_folder ? Folders{Folder()} : state.now;
+    folders_ = folders;
+    // `cd d && ls &>f | tee g`: dash runs all before `>` in the background, and the rest in the folder of before.
+    for (const Redirection& one : command.redirections)
+      if (one.operation.starts_with('&')) folders_.insert(seen_.begin(), seen_.end()), state.at_pipe = seen_;
     redirections(command);
+    folders_ = folders;
     if (!command.words.empty()) words(command);
     if (changes_folder(command)) state.now = change_folder(command);
   }
@@ -186,9 +203,10 @@ class Walk {
     if (!places(word, text, places_written)) out_.has_unknown_write = true;
     if (std::ranges::any_of(places_written, leads_elsewhere)) out_.has_unknown_write = true;
     if (places_written.empty()) writes_stream_ = true;
-    for (const Folder& folder : folders_)
-      if (!places_written.empty())
-        uses_.push_back({folder.value_or(""), std::string(text), command_, way == Way::Removes});
+    // Of `rm d/*` the last part is no link that is followed; neither is what find has found.
+    const bool any_below = word.kind == Word::Kind::Pattern &&
+                           !(way == Way::Removes && word.rest.find('/', 1) == std::string::npos);
+    if (!places_written.empty()) uses(text, way == Way::Removes, any_below);
     if (way == Way::MakesLink) makes_links(places_written);
     writes_.insert(places_written.begin(), places_written.end());
     if (changes_content_) changed_.insert(places_written.begin(), places_written.end());
@@ -196,6 +214,10 @@ class Walk {
     if (uses_.size() > limits::kShellUsesMax) out_.has_unknown_write = true, uses_.clear();
   }
   void writes(const Word& word) { writes(word, word.text); }
+  void uses(std::string_view text, bool removes, bool any_below) {
+    for (const Folder& folder : folders_)
+      uses_.push_back({folder.value_or(""), std::string(text), command_, removes, any_below});
+  }
 
   void makes_links(const std::set<std::string>& paths) {
     for (const std::string& path : paths)
@@ -238,6 +260,11 @@ class Walk {
   // Does it go through a link that another command of the line makes?
   bool passes_link(const Use& use) {
     if (links_.empty()) return false;
+    if (use.any_below) {
+      const std::string folder = normalised(use.folder, use.path);
+      for (auto link = links_.lower_bound(folder); link != links_.end() && link->first.starts_with(folder); ++link)
+        if (link->second != use.command && is_within(link->first, folder)) return true;
+    }
     auto folder = folder_makers_.find(use.folder);
     if (folder == folder_makers_.end())
       folder = folder_makers_.emplace(use.folder, makers_of("", use.folder, false)).first;
@@ -250,6 +277,9 @@ class Walk {
       const std::string& operation = one.operation;
       if (operation == "<<" || operation == "<<-" || operation == "<<<") continue;
       const bool is_copy = operation == ">&" || operation == "<&";
+      // `>&0 <file`: standard output is the file.
+      if (is_copy && one.fd != 0 && !one.target.is("1") && !one.target.is("2") && !one.target.is("-"))
+        opens_stream_ = true;
       if (is_copy && one.target.is_literal() && (one.target.text.find_first_not_of("0123456789-") == std::string::npos))
         continue;
       if (operation == "<" || operation == "<&") reads(one.target, one.target.text);
@@ -423,16 +453,37 @@ class Walk {
       operands.pop_back();
     }
     if (is_move)
-      for (const Word* one : operands) writes(*one, one->text, Way::Removes);
+      for (const Word* one : operands) writes(*one, one->text, Way::Removes), moves(*one);
     const bool is_file = options.has("T") || options.has("no-target-directory");
     const bool is_folder = has_folder || operands.size() > 1 || folder_text.ends_with('/') || folder_text == "." ||
                            folder_text == ".." || folder_text.ends_with("/.") || folder_text.ends_with("/..") ||
                            options.has("parents");
     writes(*folder, folder_text, links && !is_folder ? Way::MakesLink : Way::Writes);
     if (is_file) return options.all_known;
+    // A file is written through the link that is there already.
+    if (name == "cp" && folder->is_literal())
+      for (const Word* one : operands) {
+        const std::string_view file = base_name(one->text);
+        const bool is_one = one->is_literal() && !links && !file.empty() && file != "." && file != "..";
+        uses(is_one ? std::string(folder_text) + "/" + std::string(file) : folder_text, false, !is_one);
+      }
     // Where the destination is a folder for certain, the file in it is listed. Otherwise only links are followed to there.
     if (is_folder || links) put_into(*folder, folder_text, operands, links, options, is_folder);
     return options.all_known;
+  }
+
+  // Whoever is in a folder that is moved goes with it: from there `..` leads elsewhere.
+  void moves(const Word& word) {
+    std::set<std::string> from;
+    places(word, word.text, from);
+    for (const std::string& path : from)
+      for (const Folder& folder : seen_)
+        if (folder && is_within(*folder, path) && (word.is_literal() || *folder != path))
+          moved_.emplace(*folder, repeats_ ? 0 : command_);
+  }
+  bool is_moved(const Use& use) const {
+    const auto moved = moved_.find(use.folder);
+    return moved != moved_.end() && moved->second < use.command && use.path.find("..") != std::string::npos;
   }
 
   void makes_folders_before_dots(const Word& word) {
@@ -528,7 +579,10 @@ class Walk {
     const FindLine line = find_line(command);
     for (const Word& file : line.written) writes(file);
     if (line.deletes)
-      for (const Word& start : line.starts) writes(start);
+      for (const Word& start : line.starts) {
+        writes(start);
+        if (line.follows && start.is_literal()) uses(start.text, true, true);
+      }
     return line.is_certain;
   }
 
@@ -537,6 +591,7 @@ class Walk {
   std::set<std::string> paths_ = {}, writes_ = {};
   std::map<std::string, std::size_t> links_ = {};  // that the line makes, or may make: by which command, or by several
   std::map<std::string, Makers> folder_makers_ = {};
+  std::map<std::string, std::size_t> moved_ = {};  // folders that the line is in, and by which command they are moved
   std::size_t command_ = 0;             // the first is 1
   std::set<std::string> changed_ = {};  // of the written ones, those whose content may be another
   bool changes_content_ = true;

@@ -54,6 +54,7 @@ class FindReader {
       if (word.is("-D")) ++at_;
       else if (!word.is("-H") && !word.is("-L") && !word.is("-P") && !word.is("--") && !word.text.starts_with("-O"))
         return;
+      out_.follows = out_.follows || word.is("-L");
     }
   }
 
@@ -74,6 +75,8 @@ class FindReader {
     } else if (text == "-fprint" || text == "-fprint0" || text == "-fls" || text == "-fprintf") {
       if (const Word* file = value()) out_.written.push_back(*file);
       if (text == "-fprintf") value();
+    } else if (text == "-follow") {
+      out_.follows = true;
     } else if (text == "-delete") {
       out_.deletes = true;
     } else if (text == "-files0-from") {

@@ -20,6 +20,7 @@ struct FindLine {
   std::vector<FindCommand> commands = {};  // of -exec and its kind
   std::vector<Word> written = {};          // -fprint and its kind
   bool deletes = false;
+  bool follows = false;    // -L, -follow: links that it finds, too
   bool is_certain = true;  // false: a word may be an expression, or one is not known: anything may run
 };
 

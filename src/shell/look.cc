@@ -143,7 +143,7 @@ void Look::find() {
   // A file that it finds is the place where it begins to look, or below it.
   Word found{{}, Word::Kind::Unknown};
   if (line.starts.size() == 1 && line.starts.front().is_literal())
-    found = {line.starts.front().text, Word::Kind::Pattern, false, false, "/"};
+    found = {line.starts.front().text, Word::Kind::Pattern, false, false, line.follows ? "/*/" : "/"};
   for (const FindCommand& one : line.commands) {
     std::vector<Word> words = one.words;
     for (Word& word : words) {
@@ -227,11 +227,13 @@ void Look::declared() {
 void Look::named_variables() {
   for (std::size_t at = 1; at < size(); ++at) {
     const Word& word = words_[at];
-    if (!word.is_literal() || steers_execution(word.text) || word.text.find('[') != std::string::npos)
+    // zsh: what stands behind a question mark is a prompt.
+    const std::string_view variable = std::string_view(word.text).substr(0, word.text.find('?'));
+    if (!word.is_literal() || steers_execution(variable) || word.text.find('[') != std::string::npos)
       note(Opaque::Variable);
     // zsh: `read -A functions`, `commands`, `aliases`, `options`: what a name means from here on.
     if (word.text.starts_with('-') && word.text.find('A') != std::string::npos) note(Opaque::Variable);
-    if (is_name(word.text)) out_.sets(word.text, false);
+    if (is_name(variable)) out_.sets(variable, false);
   }
 }
 
@@ -313,11 +315,14 @@ void Look::awk() {
   if (at < size() && (!words_[at].is_literal() || runs_from_awk(words_[at].text))) note(Opaque::Launcher);
 }
 
+// `-j$(nproc)`: what is in the same word is the value, whatever it is.
+static bool is_job_count(const Word& word) { return word.text == "-j" && !word.splits; }
+
 // Variables that are set for it, and rules that it is given as words, are read by a shell.
 void Look::make(std::size_t from) {
   for (std::size_t at = from; at < size(); ++at) {
     const Word& word = words_[at];
-    if (!word.is_literal() && word.may_be_option()) return note(Opaque::Launcher);
+    if (!word.is_literal() && word.may_be_option() && !is_job_count(word)) return note(Opaque::Launcher);
     const std::string_view text = word.text;
     const std::size_t sign = text.find('=');
     if (is_running_option(text, "E", "eval")) return note(Opaque::Launcher);
@@ -339,7 +344,7 @@ void Look::cmake() {
       .names = "env", .runs = Runs::Rest, .long_flags = "", .long_values = "unset", .takes_assignments = true};
   for (std::size_t at = 1; at < size(); ++at) {
     const Word& word = words_[at];
-    if (!word.is_literal() && word.may_be_option()) return note(Opaque::Launcher);
+    if (!word.is_literal() && word.may_be_option() && !is_job_count(word)) return note(Opaque::Launcher);
     const std::string_view text = word.text;
     if (text == "-E") {
       if (at + 1 >= size()) return;

@@ -95,6 +95,10 @@ Parsed parse(std::string_view command) {
     return out;
   }
   read_commands(out, command, {});
+  // Variables that commands set without naming them, and those that zsh keeps under two names.
+  for (const char* name : {"_", "REPLY", "OPTARG", "argv", "MANPATH", "manpath", "MAILPATH", "mailpath", "PSVAR",
+                           "psvar", "FIGNORE", "fignore", "WATCH", "watch"})
+    out.sets(name, false);
   // zsh calculates what is in such a variable, and a subscript in it runs the commands that it holds.
   for (const std::string& name : out.calculated)
     if (const auto place = out.variables.find(name); place == out.variables.end() || !place->second)
@@ -273,8 +277,13 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
     }
     if (!is_plain) frame.after = Command::After::Anything;
   }
+  const std::size_t first = out_.commands.size();
   bool simple = command(frame);
   step.simple = simple;
+  // `cd d &>f`: dash runs it in the background, and goes on in the folder of before.
+  for (std::size_t at = first; at < out_.commands.size(); ++at)
+    if (out_.commands[at].pipeline == frame.pipeline)
+      for (const Redirection& one : out_.commands[at].redirections) is_plain = is_plain && one.operation[0] != '&';
   for (blanks(); peek() == '|' && peek(1) != '|'; blanks()) {
     at_ += peek(1) == '&' ? 2 : 1;
     newlines();
@@ -475,6 +484,13 @@ void Reader::simple(Command frame) {
     // `{name}>file`, or digits that a continued line has kept from being seen as the number of a redirection.
     if (!one.quoted && !at_end() && (peek() == '<' || peek() == '>') &&
         (one.text.starts_with('{') || std::ranges::all_of(one.text, is_digit)))
+      return stop(Opaque::Syntax);
+    // zsh: `1=x` sets the first parameter, a name may have letters of any language, and the next word is the program.
+    std::size_t end_of_name = begin;
+    while (end_of_name < at_ && (is_name_char(text_[end_of_name]) || (text_[end_of_name] & 0x80) != 0)) ++end_of_name;
+    const std::string_view behind = text_.substr(end_of_name);
+    if (frame.words.empty() && name_size == 0 && end_of_name > begin && !is_name(text_.substr(begin, end_of_name - begin)) &&
+        (behind.starts_with('=') || behind.starts_with("+=") || behind.starts_with('[')))
       return stop(Opaque::Syntax);
     if (frame.words.empty() && name_size == 0 && assigned_name(one.text) > 0)
       return stop(Opaque::Syntax);  // an assignment whose name a continued line has cut in two, or nearly one

@@ -46,9 +46,9 @@ constexpr Program kPrograms[] = {
      .runs = Runs::Rest,
      .writes = Writes::Nothing},
     {.names = "ccache", .runs = Runs::Rest, .writes = Writes::Nothing, .takes_assignments = true},
-    {.names = "bunx uvx", .runs = Runs::Rest},
+    {.names = "bunx uvx xcrun", .runs = Runs::Rest},
     {.names = "setsid", .runs = Runs::Rest, .writes = Writes::Nothing, .flags = "cfw", .long_flags = "ctty fork wait"},
-    {.names = "nice",
+    {.names = "nice gnice",
      .runs = Runs::Rest,
      .writes = Writes::Nothing,
      .flags = "0123456789",
@@ -61,7 +61,7 @@ constexpr Program kPrograms[] = {
      .values = "cn",
      .long_flags = "ignore",
      .long_values = "class classdata"},
-    {.names = "stdbuf",
+    {.names = "stdbuf gstdbuf",
      .runs = Runs::Rest,
      .writes = Writes::Nothing,
      .values = "ioe",
@@ -74,7 +74,7 @@ constexpr Program kPrograms[] = {
      .long_flags = "preserve-status foreground verbose",
      .long_values = "signal kill-after",
      .operands = 1},
-    {.names = "time",
+    {.names = "time gtime",
      .runs = Runs::Rest,
      .writes = Writes::Nothing,
      .flags = "pv",
@@ -131,7 +131,8 @@ constexpr Program kPrograms[] = {
               "run-s run-p wait-on "
               "start-server-and-test nix-shell nix guix devbox flatpak-spawn distrobox toolbox lxc-attach pexec rush "
               "xe pee vipe dpkg-architecture libtool "
-              "logrotate mpirun mpiexec srun sbatch",
+              "logrotate mpirun mpiexec srun sbatch sandbox-exec systemd-cat dbus-launch openvt cttyhack switch_root tcpsvd "
+              "udpsvd ttyd gotty asciinema xterm genv gnohup gxargs gchroot corepack",
      .runs = Runs::Text},
     {.names = "screen tmux expect dtach abduco zellij nvim vim vi view ex ed red vimdiff rvim emacs emacsclient nano "
               "pico joe mg micro helix hx kak "
@@ -495,7 +496,7 @@ constexpr Program kPrograms[] = {
                      "-gcc-toolchain -ccc-install-dir -ccc-gcc-name specs prefix ld-path config gcc-toolchain "
                      "gcc-install-dir cuda-path ptxas-path hip-path rocm-path"},
     {.names = "rustc", .running = "CZ", .long_running = "codegen"},
-    {.names = "cargo", .long_running = "config"},
+    {.names = "cargo", .running = "CZ", .long_running = "config codegen"},
     {.names = "ctags", .long_running = "options"},
     {.names = "tcpdump", .running = "z"},
     {.names = "aria2c",
@@ -540,6 +541,7 @@ constexpr std::array kRunRest = {
     std::pair{"npm", "exec"},   std::pair{"npm", "x"},        std::pair{"bun", "x"},       std::pair{"conda", "run"},
     std::pair{"mamba", "run"},  std::pair{"opam", "exec"},    std::pair{"rustup", "run"},  std::pair{"rbenv", "exec"},
     std::pair{"pyenv", "exec"}, std::pair{"coverage", "run"}, std::pair{"npm", "explore"},
+    std::pair{"fnm", "exec"},   std::pair{"volta", "run"},     std::pair{"nodenv", "exec"},
 };
 
 const std::unordered_map<std::string_view, const Program*>& table() {

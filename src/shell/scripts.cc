@@ -32,7 +32,7 @@ std::size_t end_of_set(std::string_view script, std::size_t at) {
 
 }  // namespace
 
-// Addresses, and of the commands those that only change what is printed: `10,20p`, `/x/d`, `s/a/b/g`.
+// Addresses, and of the commands those that only change what is printed: `10,20p`, `/x/d`, `s/a/b/g`, `1i text`, `/x/{p;q}`.
 bool is_plain_sed(std::string_view script) {
   std::size_t at = 0;
   const auto peek = [&] { return at < script.size() ? script[at] : '\0'; };
@@ -71,13 +71,21 @@ bool is_plain_sed(std::string_view script) {
       ++at;
       if (!delimited(end, command == 's') || !delimited(end, false)) return false;
       while (peek() == 'g' || peek() == 'p' || peek() == 'i' || peek() == 'I' || is_digit(peek())) ++at;
-    } else if (std::string_view("dDpPnNgGhHxqQ=").find(command) == std::string_view::npos) {
+    } else if (command == '{') {
+      continue;
+    } else if (command == 'a' || command == 'i' || command == 'c') {
+      // A text of one line, `1i text` or `1i\text`. Behind a backslash at its end versions differ.
+      const std::size_t end = std::min(script.find('\n', at), script.size());
+      const std::string_view text = script.substr(at, end - at);
+      if (text.find_first_not_of(" \t\\") == text.npos || text.ends_with('\\')) return false;
+      at = end;
+    } else if (std::string_view("dDpPnNgGhHxqQ=}").find(command) == std::string_view::npos) {
       return false;
     } else {
       while (is_digit(peek())) ++at;  // q5
     }
     while (peek() == ' ') ++at;
-    if (at < script.size() && peek() != ';' && peek() != '\n') return false;
+    if (at < script.size() && peek() != ';' && peek() != '\n' && peek() != '}') return false;
   }
   return true;
 }
@@ -133,7 +141,11 @@ bool runs_from_awk(std::string_view program) {
 bool is_plain_sqlite(std::string_view text) {
   for (std::string_view line : split(text, '\n')) {
     line.remove_prefix(std::min(line.find_first_not_of(" \t\r\f\v"), line.size()));
-    if (line.starts_with('.')) return false;  // a command of the shell: .shell, .system, .read, .output, .load, ...
+    if (!line.starts_with('.')) continue;
+    // A command of the shell: .shell, .system, .read, .output, .load, ... These only print, or say how.
+    if (!is_listed("tables schema indexes databases headers mode dump", line.substr(1, line.find(' ') - 1)) ||
+        !std::ranges::all_of(line.substr(1), [](char c) { return is_alphanumeric(c) || c == '_' || c == ' '; }))
+      return false;
   }
   const std::string lower = to_lower_ascii(text);
   for (const char* function : {"load_extension", "writefile", "readfile", "edit", "fts3_tokenizer", "attach", "vacuum"})

@@ -221,8 +221,15 @@ void Reader::dollar(Word& out, bool in_quotes) {
     make_unknown(out, !in_quotes);
     at_ += 2;
     while (!at_end() && is_name_char(peek())) ++at_;
-    if (!at_end() && peek() == '[') out_.note(Opaque::Expansion);  // zsh: an element, by a number that is computed
+    // zsh: an element, by a number that is computed. Letters of any language belong to the name.
+    std::size_t end = at_;
+    while (end < text_.size() && (text_[end] & 0x80) != 0) ++end;
+    if (text_.substr(end).starts_with('[')) out_.note(Opaque::Expansion);
     return;
+  }
+  if ((next & 0x80) != 0) {  // zsh: a variable
+    out_.note(Opaque::Expansion);
+    make_unknown(out, true);
   }
   if (is_digit(next) || is_special_parameter(next)) {
     // The count, the status and the shell's process are one number each. `$!` is nothing before the first background process.
@@ -230,6 +237,12 @@ void Reader::dollar(Word& out, bool in_quotes) {
     make_unknown(out, next == '@' || (!in_quotes && !is_number));
     at_ += 2;
     if (!is_digit(next) && peek() == '[' && !at_end()) out_.note(Opaque::Expansion);  // zsh: an element, as above
+    if (next == '#') {  // zsh: `$#x[y]` is the length of one
+      std::size_t end = at_;
+      if (end < text_.size() && is_special_parameter(text_[end])) ++end;
+      else while (end < text_.size() && (is_name_char(text_[end]) || (text_[end] & 0x80) != 0)) ++end;
+      if (end > at_ && text_.substr(end).starts_with('[')) out_.note(Opaque::Expansion);
+    }
     return;
   }
   if (next == '=' || next == '~' || next == '^' || next == '+') {  // zsh has expansions of these names
@@ -316,10 +329,11 @@ void Reader::arithmetic(Word& out) {
 }
 
 void Reader::substitution(Word& out, bool in_quotes) {
+  const bool is_count = sees("$(nproc)");  // a number: `make -j$(nproc)`
   at_ += 2;
   ++out_.substitutions;
   if (!message_document()) substituted_list();
-  make_unknown(out, !in_quotes);
+  make_unknown(out, !in_quotes && !is_count);
 }
 
 // `cat <<'WORD'`, a body of which no line begins with WORD, WORD alone on a line, `)`. The body is not expanded.
