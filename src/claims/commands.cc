@@ -164,8 +164,9 @@ bool is_pattern_option(const Word& word) {
          word.text.starts_with("--file") || word.text.starts_with("--expression");
 }
 // They only name a file.
-constexpr std::array<std::string_view, 14> kGitWrites = {"add",   "rm",    "mv",     "checkout", "restore", "reset",        "stash",
-                                                         "clean", "apply", "commit", "switch",   "status",  "update-index", "ls-files"};
+constexpr std::array<std::string_view, 14> kGitWrites = {"add",    "rm",     "mv",           "checkout", "restore",
+                                                         "reset",  "stash",  "clean",        "apply",    "commit",
+                                                         "switch", "status", "update-index", "ls-files"};
 
 std::string_view program_in(const Command& command) {
   return command.words.empty() || !command.words.front().is_literal() ? std::string_view()
@@ -267,7 +268,8 @@ std::optional<std::string> only_text(const Parsed& parsed, bool& pipefail, bool&
       errexit = errexit || word.text.find('e') != std::string::npos;
       if (word.text.find('o') == std::string::npos) continue;
       if (!word.text.ends_with('o') || ++at == first->words.size()) return std::nullopt;
-      if (!first->words[at].is("pipefail") && !first->words[at].is("errexit") && !first->words[at].is("nounset")) return std::nullopt;
+      if (!first->words[at].is("pipefail") && !first->words[at].is("errexit") && !first->words[at].is("nounset"))
+        return std::nullopt;
       pipefail = pipefail || first->words[at].is("pipefail");
       errexit = errexit || first->words[at].is("errexit");
       continue;
@@ -356,7 +358,8 @@ bool Line::is_forked(const Command& command) const {
            std::ranges::any_of(launcher.words, [&](const Word& word) {
              const bool is_long = word.text.starts_with("--");
              if (command.via == "setsid") return word.text.starts_with('-');
-             return is_long ? word.text.starts_with("--b") : word.text.starts_with('-') && word.text.find('b') != std::string::npos;
+             return is_long ? word.text.starts_with("--b")
+                            : word.text.starts_with('-') && word.text.find('b') != std::string::npos;
            });
   });
 }
@@ -478,7 +481,8 @@ std::vector<std::string> Line::read_paths(std::string_view cwd) const {
       else std::ranges::move(more, std::back_inserter(folders));
     }
     if (!is_one_of(program, kReaders) || shown_of(at, std::nullopt).shows == Shows::Not) continue;
-    const std::string_view first = command.words.size() > 1 ? std::string_view(command.words[1].text) : std::string_view();
+    const std::string_view first =
+        command.words.size() > 1 ? std::string_view(command.words[1].text) : std::string_view();
     if (program == "git" && is_one_of(first, kGitWrites)) continue;
     bool is_text = is_one_of(program, kSearch) && std::ranges::none_of(command.words, is_pattern_option);
     for (std::size_t word = 1; word < command.words.size(); ++word) {

@@ -346,8 +346,9 @@ class Reader {
     }
     // `/etc/*` as the pattern of a search for names is a place of its own.
     if (const Value* pattern = to_lower_ascii(event_.tool) == "glob" ? event_.input.find("pattern") : nullptr;
-        pattern && pattern->is_string() && (pattern->string().starts_with('/') || pattern->string().starts_with('~') ||
-                                            pattern->string().find("..") != std::string::npos)) {
+        pattern && pattern->is_string() &&
+        (pattern->string().starts_with('/') || pattern->string().starts_with('~') ||
+         pattern->string().find("..") != std::string::npos)) {
       const std::string& base = paths.elements().empty() ? event_.cwd : paths.elements().front().string();
       paths.push(absolute_path(pattern->string(), base));
     }

@@ -60,7 +60,8 @@ constexpr std::string_view kSearches = "grep egrep fgrep zgrep rg ag ack sed gse
 
 // What compilers, editors and tests leave behind: nothing of Baton's is called so.
 constexpr std::string_view kLeftovers =
-    "*.pyc *.pyo *.o *.obj *.class *.orig *.rej *.swp *~ *.gcda *.gcno *.tsbuildinfo *.egg-info .DS_Store Thumbs.db __pycache__ "
+    "*.pyc *.pyo *.o *.obj *.class *.orig *.rej *.swp *~ *.gcda *.gcno *.tsbuildinfo *.egg-info .DS_Store Thumbs.db "
+    "__pycache__ "
     "node_modules .pytest_cache .mypy_cache .ruff_cache .ipynb_checkpoints";
 
 std::string_view program_of(const Command& command) {
@@ -104,7 +105,8 @@ constexpr std::string_view kKills = "kill pkill killall skill systemctl service 
 bool kills_baton(const shell::Parsed& parsed) {
   if (!runs_one_of(parsed, kKills)) return false;
   std::string_view finds;  // what looks for processes that `kill` is given
-  if (runs_one_of(parsed, "kill skill")) finds = runs_one_of(parsed, "ps") ? "pgrep pidof grep egrep awk" : "pgrep pidof";
+  if (runs_one_of(parsed, "kill skill"))
+    finds = runs_one_of(parsed, "ps") ? "pgrep pidof grep egrep awk" : "pgrep pidof";
   for (const Command& command : parsed.commands) {
     const std::string_view program = program_of(command);
     if (!is_one_of(program, finds) && !is_one_of(program, kKills)) continue;
@@ -118,8 +120,8 @@ bool kills_baton(const shell::Parsed& parsed) {
       if (text.starts_with("b]")) return text.starts_with("b]aton");
       if (!text.starts_with("baton")) continue;
       const std::string_view behind = text.substr(5);
-      if (behind.empty() || std::string_view(" $/*").find(behind.front()) != behind.npos || behind.starts_with("-hook") ||
-          behind.starts_with(".service"))
+      if (behind.empty() || std::string_view(" $/*").find(behind.front()) != behind.npos ||
+          behind.starts_with("-hook") || behind.starts_with(".service"))
         return true;
     }
   }
@@ -320,12 +322,14 @@ class Line {
     for (const Command& command : parsed_.commands) {
       const bool is_first = &command == &parsed_.commands.front();
       if (command.list != 0 || !command.assignments.empty()) return std::nullopt;
-      if (is_first != (program_of(command) == "cd") || is_one_of(program_of(command), "pushd popd chdir env genv sudo doas make gmake"))
+      if (is_first != (program_of(command) == "cd") ||
+          is_one_of(program_of(command), "pushd popd chdir env genv sudo doas make gmake"))
         return std::nullopt;
     }
     const std::vector<Word>& words = parsed_.commands.front().words;
     // Not by CDPATH.
-    if (words.size() != 2 || !words[1].is_literal() || !(words[1].text.starts_with('/') || words[1].text.starts_with("./")))
+    if (words.size() != 2 || !words[1].is_literal() ||
+        !(words[1].text.starts_with('/') || words[1].text.starts_with("./")))
       return std::nullopt;
     const std::string out = shell::normalised(cwd_, words[1].text);
     return out.empty() ? std::nullopt : std::optional(out);
@@ -395,7 +399,8 @@ class Line {
     const std::set<std::string> only_searched = takes_away ? searched_folders() : std::set<std::string>();
     for (const std::string& path : effects_.writes) {
       const Found found = guarded_.find(path);
-      if (found.guard != Guard::None || (takes_away && found.holds && !only_searched.contains(path))) return touch(path);
+      if (found.guard != Guard::None || (takes_away && found.holds && !only_searched.contains(path)))
+        return touch(path);
     }
     // What is said of these words is said in words().
     std::set<std::string> told, shown;
@@ -432,14 +437,16 @@ class Line {
       return is(1, "pr issue release") && behind("-t --title -b --body -n --notes -c --comment") &&
              (!is(at - 1, "-n -c") || is(2, "create close edit"));
     if (program == "echo" || program == "printf")
-      return std::ranges::all_of(command.redirections, [](const shell::Redirection& one) {
-               return one.target.is_literal() && one.target.text.ends_with("ignore");
-             }) && !command.redirections.empty();
+      return std::ranges::all_of(command.redirections,
+                                 [](const shell::Redirection& one) {
+                                   return one.target.is_literal() && one.target.text.ends_with("ignore");
+                                 }) &&
+             !command.redirections.empty();
     // `-not -path ./.baton/*`: kept out, where nothing takes the `not` back.
     if (program == "find" && at > 3 && is(at - 1, "-path -wholename -ipath -iwholename") && is(at - 2, "-not !") &&
         !is(at - 3, "-not !"))
-      return std::ranges::none_of(command.words,
-                                  [](const Word& word) { return !word.is_literal() || is_one_of(word.text, "-o -or , ( )"); });
+      return std::ranges::none_of(
+          command.words, [](const Word& word) { return !word.is_literal() || is_one_of(word.text, "-o -or , ( )"); });
     if (program == "find")
       return is(at - 1, "-path -wholename -ipath -iwholename") && at + 2 < command.words.size() &&
              command.words[at + 1].is("-prune") && (command.words[at + 2].is("-o") || command.words[at + 2].is("-or"));
@@ -478,7 +485,8 @@ class Line {
         const std::size_t slash = one.text.rfind('/');
         std::string_view folder = one.text;
         if (is_pattern) folder = slash == one.text.npos ? "." : folder.substr(0, slash + 1);
-        for (const std::string& in : folders_) (is_pattern || is_find ? out : named).insert(shell::normalised(in, folder));
+        for (const std::string& in : folders_)
+          (is_pattern || is_find ? out : named).insert(shell::normalised(in, folder));
       }
     }
     for (const std::string& one : named) out.erase(one);
@@ -488,7 +496,8 @@ class Line {
   // `find . -name '*.pyc' -delete`, without anything that would widen the search.
   static bool clears_leftovers(const Command& command) {
     const auto word = [&](std::size_t at) -> std::string_view {
-      return at < command.words.size() && command.words[at].is_literal() ? std::string_view(command.words[at].text) : "?";
+      return at < command.words.size() && command.words[at].is_literal() ? std::string_view(command.words[at].text)
+                                                                         : "?";
     };
     std::size_t at = 1;
     while (at < command.words.size() && !word(at).starts_with('-') && !is_one_of(word(at), "? ( ) ! ,")) ++at;
@@ -623,8 +632,7 @@ class Line {
     else if (is_one_of(program, kMounts)) removes(command);
     else if (is_one_of(program, kTakesAway) && program != "find") {
       if (command.via != "find" || !std::ranges::all_of(parsed_.commands, only_clears)) removes(command);
-    }
-    else if (program == "git") git(command);
+    } else if (program == "git") git(command);
     else if (is_one_of(program, kFetches) || is_fetching_gh(command)) fetches(command, program);
     else if (is_one_of(program, "docker podman nerdctl kubectl") && command.words.size() > 1 &&
              command.words[1].is("cp")) {
@@ -871,8 +879,9 @@ class Line {
     for (const Word& word : rest) {
       shows = shows || is_one_of(word.text, "--check --stat --numstat --summary");
       if (!word.is_literal() || (word.text.starts_with('-') &&
-                                 !is_one_of(word.text, "--check --stat --numstat --summary -v --verbose -p0 -p1 -p2 -R --reverse "
-                                                       "--index --cached -3 --3way -")))
+                                 !is_one_of(word.text,
+                                            "--check --stat --numstat --summary -v --verbose -p0 -p1 -p2 -R --reverse "
+                                            "--index --cached -3 --3way -")))
         return false;
     }
     return shows;
@@ -885,7 +894,8 @@ class Line {
       if (!word.is_literal()) return false;
       if (!word.text.starts_with('-')) continue;
       if (what == "restore" ? word.is("--staged") || word.is("-S") : word.is("--cached")) index = true;
-      else if (!is_one_of(word.text, what == "restore" ? "-q --quiet" : "-q --quiet -r -f -rf -n --ignore-unmatch")) return false;
+      else if (!is_one_of(word.text, what == "restore" ? "-q --quiet" : "-q --quiet -r -f -rf -n --ignore-unmatch"))
+        return false;
     }
     return index && (what == "restore" || what == "rm");
   }
@@ -915,8 +925,8 @@ class Line {
     const std::string_view what = command.words[at].text;
     const std::span<const Word> rest = std::span(command.words).subspan(at + 1);
     const bool cleans = what == "clean" && !only_shows_clean(rest);
-    const bool applies = what == "am" || what == "checkout-index" || what == "read-tree" ||
-                         (what == "apply" && !only_shows_patch(rest));
+    const bool applies =
+        what == "am" || what == "checkout-index" || what == "read-tree" || (what == "apply" && !only_shows_patch(rest));
     const bool names = is_one_of(what, "checkout restore rm mv");
     const bool makes = is_one_of(what, "clone worktree submodule init");
     if ((!cleans && !applies && !names && !makes) || only_indexes(what, rest)) return;
@@ -1016,7 +1026,8 @@ class Line {
     if (parsed_.opaque() || runs_one_of(parsed_, kRunsText) || reads_names()) return out;
     for (const Command& command : parsed_.commands)
       for (std::size_t at = 0; at < command.words.size(); ++at)
-        if (command.words[at].kind == Word::Kind::Unknown && (command.words[at].splits || !is_told(command, at))) return out;
+        if (command.words[at].kind == Word::Kind::Unknown && (command.words[at].splits || !is_told(command, at)))
+          return out;
     constexpr std::string_view kBegins = "\"$(cat <<'";
     for (std::size_t at = out.find(kBegins); at != out.npos; at = out.find(kBegins, at + 1)) {
       const std::size_t name = at + kBegins.size(), quote = out.find('\'', name), begin = out.find('\n', name);
@@ -1067,7 +1078,8 @@ class Line {
       const bool may_be_pattern =
           is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
       const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
-      if (one.find('/') + 1 < one.size() && one.find('/') != one.npos && is_plain && (may_be_pattern || !is_pattern(one)))
+      if (one.find('/') + 1 < one.size() && one.find('/') != one.npos && is_plain &&
+          (may_be_pattern || !is_pattern(one)))
         out = std::max(out, guarded_.find_any(one, &folders_).guard);
     }
     return out;

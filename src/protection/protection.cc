@@ -62,9 +62,9 @@ bool is_prose(std::string_view name) {
 }
 // Members that hold what a tool passes over.
 bool is_left_out(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kNames = {
-      "exclude",        "excludes",     "excludepatterns", "excludepattern", "excludedirs",
-      "ignorepatterns", "ignoredpaths", "ignore",          "excludeglobs"};
+  static constexpr std::array<std::string_view, 9> kNames = {"exclude",        "excludes",    "excludepatterns",
+                                                             "excludepattern", "excludedirs", "ignorepatterns",
+                                                             "ignoredpaths",   "ignore",      "excludeglobs"};
   return is_in(name, kNames);
 }
 bool is_path(std::string_view name) {
@@ -96,9 +96,10 @@ bool is_patch(std::string_view name) {
 // Tools of the clients' own with which an agent plans, asks and tells: no file is opened by their words. Only names that no server uses.
 bool only_talks(std::string_view tool) {
   static constexpr std::array<std::string_view, 19> kTools = {
-      "Agent",         "AskQuestion", "AskUserQuestion", "ExitPlanMode", "SemanticSearch",        "SendMessage",       "Task",
-      "TaskCreate",    "TaskUpdate",  "TodoWrite",       "ToolSearch",   "WebSearch",             "google_web_search", "report_intent",
-      "todowrite",     "update_plan", "update_todo",     "write_todos",  "codebase_investigator"};
+      "Agent",       "AskQuestion", "AskUserQuestion",   "ExitPlanMode",         "SemanticSearch",
+      "SendMessage", "Task",        "TaskCreate",        "TaskUpdate",           "TodoWrite",
+      "ToolSearch",  "WebSearch",   "google_web_search", "report_intent",        "todowrite",
+      "update_plan", "update_todo", "write_todos",       "codebase_investigator"};
   return is_in(tool, kTools);
 }
 // Of a client's own search: what is searched for. A server's tool has no facts.

@@ -204,8 +204,8 @@ class Walk {
     if (std::ranges::any_of(places_written, leads_elsewhere)) out_.has_unknown_write = true;
     if (places_written.empty()) writes_stream_ = true;
     // Of `rm d/*` the last part is no link that is followed; neither is what find has found.
-    const bool any_below = word.kind == Word::Kind::Pattern &&
-                           !(way == Way::Removes && word.rest.find('/', 1) == std::string::npos);
+    const bool any_below =
+        word.kind == Word::Kind::Pattern && !(way == Way::Removes && word.rest.find('/', 1) == std::string::npos);
     if (!places_written.empty()) uses(text, way == Way::Removes, any_below);
     if (way == Way::MakesLink) makes_links(places_written);
     writes_.insert(places_written.begin(), places_written.end());
@@ -592,8 +592,8 @@ class Walk {
   std::map<std::string, std::size_t> links_ = {};  // that the line makes, or may make: by which command, or by several
   std::map<std::string, Makers> folder_makers_ = {};
   std::map<std::string, std::size_t> moved_ = {};  // folders that the line is in, and by which command they are moved
-  std::size_t command_ = 0;             // the first is 1
-  std::set<std::string> changed_ = {};  // of the written ones, those whose content may be another
+  std::size_t command_ = 0;                        // the first is 1
+  std::set<std::string> changed_ = {};             // of the written ones, those whose content may be another
   bool changes_content_ = true;
   bool repeats_ = false, opens_stream_ = false, writes_stream_ = false;
   std::vector<Use> uses_ = {};

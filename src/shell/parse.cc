@@ -489,7 +489,8 @@ void Reader::simple(Command frame) {
     std::size_t end_of_name = begin;
     while (end_of_name < at_ && (is_name_char(text_[end_of_name]) || (text_[end_of_name] & 0x80) != 0)) ++end_of_name;
     const std::string_view behind = text_.substr(end_of_name);
-    if (frame.words.empty() && name_size == 0 && end_of_name > begin && !is_name(text_.substr(begin, end_of_name - begin)) &&
+    if (frame.words.empty() && name_size == 0 && end_of_name > begin &&
+        !is_name(text_.substr(begin, end_of_name - begin)) &&
         (behind.starts_with('=') || behind.starts_with("+=") || behind.starts_with('[')))
       return stop(Opaque::Syntax);
     if (frame.words.empty() && name_size == 0 && assigned_name(one.text) > 0)

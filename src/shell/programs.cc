@@ -119,20 +119,21 @@ constexpr Program kPrograms[] = {
               "systemd-inhibit systemd-nspawn machinectl run0 start-stop-daemon daemonize launchctl sudoedit visudo "
               "vipw vigr",
      .runs = Runs::Text},
-    {.names = "chroot unshare nsenter setpriv flock taskset chrt numactl setarch linux32 linux64 i386 x86_64 arch "
-              "proot bwrap firejail "
-              "cgexec prlimit capsh runcon newgrp sg pkexec gosu su-exec tini dumb-init s6-setuidgid run-parts run-one "
-              "lockrun "
-              "torsocks torify proxychains proxychains4 direnv mise asdf faketime fakechroot choom setlocale runit "
-              "runsv chpst envdir "
-              "softlimit setuidgid multilog tsp ts-node-dev rlwrap ltrace-exec aws-vault chamber doppler op teller "
-              "infisical sops "
-              "env-cmd dotenv dotenvx foreman honcho overmind hyperfine watchexec nodemon concurrently npm-run-all "
-              "run-s run-p wait-on "
-              "start-server-and-test nix-shell nix guix devbox flatpak-spawn distrobox toolbox lxc-attach pexec rush "
-              "xe pee vipe dpkg-architecture libtool "
-              "logrotate mpirun mpiexec srun sbatch sandbox-exec systemd-cat dbus-launch openvt cttyhack switch_root tcpsvd "
-              "udpsvd ttyd gotty asciinema xterm genv gnohup gxargs gchroot corepack",
+    {.names =
+         "chroot unshare nsenter setpriv flock taskset chrt numactl setarch linux32 linux64 i386 x86_64 arch "
+         "proot bwrap firejail "
+         "cgexec prlimit capsh runcon newgrp sg pkexec gosu su-exec tini dumb-init s6-setuidgid run-parts run-one "
+         "lockrun "
+         "torsocks torify proxychains proxychains4 direnv mise asdf faketime fakechroot choom setlocale runit "
+         "runsv chpst envdir "
+         "softlimit setuidgid multilog tsp ts-node-dev rlwrap ltrace-exec aws-vault chamber doppler op teller "
+         "infisical sops "
+         "env-cmd dotenv dotenvx foreman honcho overmind hyperfine watchexec nodemon concurrently npm-run-all "
+         "run-s run-p wait-on "
+         "start-server-and-test nix-shell nix guix devbox flatpak-spawn distrobox toolbox lxc-attach pexec rush "
+         "xe pee vipe dpkg-architecture libtool "
+         "logrotate mpirun mpiexec srun sbatch sandbox-exec systemd-cat dbus-launch openvt cttyhack switch_root tcpsvd "
+         "udpsvd ttyd gotty asciinema xterm genv gnohup gxargs gchroot corepack",
      .runs = Runs::Text},
     {.names = "screen tmux expect dtach abduco zellij nvim vim vi view ex ed red vimdiff rvim emacs emacsclient nano "
               "pico joe mg micro helix hx kak "
@@ -540,8 +541,8 @@ constexpr std::array kRunRest = {
     std::pair{"pnpm", "exec"},  std::pair{"pnpm", "dlx"},     std::pair{"yarn", "exec"},   std::pair{"yarn", "dlx"},
     std::pair{"npm", "exec"},   std::pair{"npm", "x"},        std::pair{"bun", "x"},       std::pair{"conda", "run"},
     std::pair{"mamba", "run"},  std::pair{"opam", "exec"},    std::pair{"rustup", "run"},  std::pair{"rbenv", "exec"},
-    std::pair{"pyenv", "exec"}, std::pair{"coverage", "run"}, std::pair{"npm", "explore"},
-    std::pair{"fnm", "exec"},   std::pair{"volta", "run"},     std::pair{"nodenv", "exec"},
+    std::pair{"pyenv", "exec"}, std::pair{"coverage", "run"}, std::pair{"npm", "explore"}, std::pair{"fnm", "exec"},
+    std::pair{"volta", "run"},  std::pair{"nodenv", "exec"},
 };
 
 const std::unordered_map<std::string_view, const Program*>& table() {

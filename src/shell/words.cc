@@ -240,7 +240,8 @@ void Reader::dollar(Word& out, bool in_quotes) {
     if (next == '#') {  // zsh: `$#x[y]` is the length of one
       std::size_t end = at_;
       if (end < text_.size() && is_special_parameter(text_[end])) ++end;
-      else while (end < text_.size() && (is_name_char(text_[end]) || (text_[end] & 0x80) != 0)) ++end;
+      else
+        while (end < text_.size() && (is_name_char(text_[end]) || (text_[end] & 0x80) != 0)) ++end;
       if (end > at_ && text_.substr(end).starts_with('[')) out_.note(Opaque::Expansion);
     }
     return;
