@@ -2,13 +2,16 @@
 #include "protection/commands.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <span>
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "protection/harmless.h"
+#include "protection/line_text.h"
+#include "protection/operator_commands.h"
+#include "protection/programs.h"
 #include "shell/effects.h"
 #include "shell/parse.h"
 
@@ -21,255 +24,6 @@ using shell::Word;
 constexpr std::size_t kLoopedMax = 8;  // values of loops that are looked at
 constexpr std::string_view kMentioned = "something of Baton's in the command";
 
-bool is_one_of(std::string_view name, std::string_view names) {
-  const auto all = split(names, ' ');
-  return std::ranges::find(all, name) != all.end();
-}
-
-// Programs for which a folder that is written is one that is gone, or another, afterwards.
-constexpr std::string_view kTakesAway =
-    "rm rmdir chmod chown chgrp unlink shred find chattr setfacl setfattr chcon restorecon";
-constexpr std::string_view kRemoves =
-    "rm rmdir chmod chown chgrp unlink shred chattr setfacl setfattr chcon restorecon mv gmv ln gln link";
-// A folder comes to lie over another, or has another name.
-constexpr std::string_view kMounts = "mount bindfs sshfs unionfs mergerfs fuse-overlayfs overlayfs losetup umount";
-// Programs that run, or read as commands or names of files, the text in one of their words or on their standard input.
-constexpr std::string_view kRunsText =
-    "python python2 python3 pypy pypy3 ipython node nodejs perl ruby php lua luajit deno bun awk gawk mawk nawk "
-    "Rscript R "
-    "julia tclsh expect ed ex vi vim nvim emacs sqlite3 psql mysql mongosh gdb lldb osascript pwsh powershell guile "
-    "racket "
-    "ghc runghc elixir erl iex swift kotlin scala groovy jshell go xargs gxargs parallel read mapfile readarray socat "
-    "apply_patch applypatch patch cpio bsdcpio afio pax ftp sftp dc m4 "
-    "tsx ts-node original-awk bpython jruby pike yq gojq vimdiff view rvim gvim";
-constexpr std::string_view kCopies = "cp gcp rsync scp ditto install ginstall";
-constexpr std::string_view kMoves = "mv gmv";
-constexpr std::string_view kLinks = "ln gln link";
-constexpr std::string_view kPacks = "tar gtar bsdtar zip 7z 7za 7zr pax cpio jar rar";
-constexpr std::string_view kUnpacks =
-    "tar gtar bsdtar unzip 7z 7za 7zr pax cpio jar unrar rar bsdcpio ar patch unsquashfs";
-// What these are given is packed with another name: `x.json.gz` becomes `x.json`.
-constexpr std::array<std::string_view, 13> kPacked = {".gz",  ".bz2", ".xz",  ".zst", ".lz4", ".lzma", ".Z",
-                                                      ".gpg", ".pgp", ".asc", ".age", ".br",  ".enc"};
-// They write files of names that come from elsewhere, into a folder that they are given or the current one.
-constexpr std::string_view kFetches = "wget curl aria2c http https svn hg fossil jj degit rclone gsutil aws s3cmd";
-// Their words are text, not files.
-constexpr std::string_view kPrints = "echo printf : true false test [ export alias";
-// Their first operand is text.
-constexpr std::string_view kSearches = "grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq";
-
-// What compilers, editors and tests leave behind: nothing of Baton's is called so.
-constexpr std::string_view kLeftovers =
-    "*.pyc *.pyo *.o *.obj *.class *.orig *.rej *.swp *~ *.gcda *.gcno *.tsbuildinfo *.egg-info .DS_Store Thumbs.db "
-    "__pycache__ "
-    "node_modules .pytest_cache .mypy_cache .ruff_cache .ipynb_checkpoints";
-
-std::string_view program_of(const Command& command) {
-  return command.words.empty() || !command.words.front().is_literal() ? std::string_view()
-                                                                      : shell::base_name(command.words.front().text);
-}
-
-// `python3.11`, `lua5.4` and `node-18` without the version, `vim.basic` without what kind it is.
-std::string_view without_version(std::string_view program) {
-  if (program.starts_with("vim.")) return "vim";
-  std::size_t end = program.find_last_not_of("0123456789.");
-  if (end == program.npos || end == 0) return program;
-  if (program[end] == '-' && end + 1 < program.size()) --end;
-  return program.substr(0, end + 1);
-}
-
-bool runs_one_of(const shell::Parsed& parsed, std::string_view programs) {
-  return std::ranges::any_of(shell::programs_of(parsed), [&](const std::string& program) {
-    const std::string_view name = shell::base_name(program);
-    return is_one_of(name, programs) || is_one_of(without_version(name), programs);
-  });
-}
-
-// What approves definitions of MCP servers. The proxy itself is for agents, too; the words behind `--` are the server's.
-std::optional<std::string> mcp_command_for_others(std::span<const Word> words) {
-  for (const Word& word : words) {
-    if (!word.is_literal()) return "a command of Baton's that is not known";
-    if (word.text == "--") break;
-    if (is_one_of(word.text, "lock approve-changes")) return "`baton mcp " + word.text + "`";
-  }
-  return std::nullopt;
-}
-
-// Some have another name as a package: `npx @anthropic-ai/claude-code mcp add`.
-constexpr std::string_view kClients =
-    "claude codex gemini copilot opencode cursor cursor-agent claude-code gemini-cli opencode-ai";
-
-constexpr std::string_view kKills = "kill pkill killall skill systemctl service rc-service initctl launchctl";
-
-// Is a process of Baton's ended? `pkill baton`, `kill $(pgrep -f 'baton serve')`.
-bool kills_baton(const shell::Parsed& parsed) {
-  if (!runs_one_of(parsed, kKills)) return false;
-  std::string_view finds;  // what looks for processes that `kill` is given
-  if (runs_one_of(parsed, "kill skill"))
-    finds = runs_one_of(parsed, "ps") ? "pgrep pidof grep egrep awk" : "pgrep pidof";
-  for (const Command& command : parsed.commands) {
-    const std::string_view program = program_of(command);
-    if (!is_one_of(program, finds) && !is_one_of(program, kKills)) continue;
-    if (std::ranges::any_of(command.words, [](const Word& word) {
-          return is_one_of(word.text, "status show cat is-active is-enabled list print");
-        }))
-      continue;
-    for (const Word& word : std::span(command.words).subspan(1)) {
-      std::string_view text = word.text;
-      while (!text.empty() && std::string_view("^/[").find(text.front()) != text.npos) text.remove_prefix(1);
-      if (text.starts_with("b]")) return text.starts_with("b]aton");
-      if (!text.starts_with("baton")) continue;
-      const std::string_view behind = text.substr(5);
-      if (behind.empty() || std::string_view(" $/*").find(behind.front()) != behind.npos ||
-          behind.starts_with("-hook") || behind.starts_with(".service"))
-        return true;
-    }
-  }
-  return false;
-}
-
-// A client's own command that writes the settings with its hooks and servers: `claude mcp add`.
-std::optional<std::string> client_command_for_others(std::string_view client, std::span<const Word> words) {
-  std::string what;
-  bool may_be_value = false;
-  for (const Word& word : words) {
-    const bool may_be_value_here = may_be_value;
-    if (may_be_value = word.text.starts_with('-'); may_be_value) continue;
-    if (what.empty()) {
-      if (is_one_of(word.text, "mcp plugin plugins extension extensions hooks")) what = word.text;
-      else if (!may_be_value_here) return std::nullopt;
-    } else if (is_one_of(word.text, "list ls get show status serve server mcp-server")) {
-      return std::nullopt;
-    } else {
-      return "`" + std::string(client) + " " + what + " " + word.text + "`";
-    }
-  }
-  return std::nullopt;
-}
-
-// Commands of Baton's that are for people: they take the wiring out, end the node, approve, or speak for the client.
-std::optional<std::string> command_for_others(const shell::Parsed& parsed) {
-  if (kills_baton(parsed)) return "what ends a process of Baton's";
-  for (const Command& command : parsed.commands) {
-    const std::string_view program = program_of(command);
-    if (is_one_of(program, kClients))
-      if (auto others = client_command_for_others(program, std::span(command.words).subspan(1))) return others;
-    if (program == "baton-hook") return "the hook itself, which is for the client";
-    if (program != "baton") continue;
-    // The subcommand. A word behind an option may be the option's value or the subcommand.
-    bool may_be_value = false;
-    for (std::size_t at = 1; at < command.words.size(); ++at) {
-      const Word& word = command.words[at];
-      if (!word.is_literal()) return "a command of Baton's that is not known";
-      if (is_one_of(word.text, "adopt serve stop")) return "`baton " + word.text + "`";
-      if (word.is("mcp")) return mcp_command_for_others(std::span(command.words).subspan(at + 1));
-      const bool is_option = word.text.starts_with('-');
-      if (!is_option && !may_be_value) break;
-      may_be_value = is_option;
-    }
-  }
-  return std::nullopt;
-}
-
-// The same in a text that something else runs: `os.system("baton stop")`.
-std::optional<std::string> command_in_text(std::string text) {
-  for (char& c : text)
-    if (std::string_view("\"'()[]{},;|&`<>=\n\t").find(c) != std::string_view::npos) c = ' ';
-  std::string_view program;
-  bool is_mcp = false;
-  for (const std::string_view word : split(text, ' ')) {
-    if (word.empty() || (!program.empty() && word.starts_with('-'))) continue;
-    if (program == "baton-hook" && is_one_of(word, kClients)) return "the hook itself, which is for the client";
-    if (program == "baton" && is_one_of(word, is_mcp ? "lock approve-changes" : "adopt serve stop"))
-      return std::string(is_mcp ? "`baton mcp " : "`baton ") + std::string(word) + "`";
-    if (is_mcp = program == "baton" && word == "mcp"; is_mcp) continue;
-    program = shell::base_name(word);
-    if (program != "baton" && program != "baton-hook") program = {};
-  }
-  return std::nullopt;
-}
-
-// --- the text that mentions are looked for in ---------------------------------------------------------------------------------------
-
-// Without quotes and backslashes, `$'...'` decoded.
-std::string unquoted(std::string_view line) {
-  std::string out;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    if (line[at] == '$' && at + 1 < line.size() && line[at + 1] == '\'') {
-      std::size_t end = at + 2;
-      while (end < line.size() && line[end] != '\'') end += line[end] == '\\' ? 2 : 1;
-      end = std::min(end, line.size());
-      out += unescaped(line.substr(at + 2, end - at - 2));
-      at = end;
-    } else if (line[at] != '\'' && line[at] != '"' && line[at] != '\\') {
-      out.push_back(line[at]);
-    }
-  }
-  return out;
-}
-
-// Every expansion as nothing: a variable that nobody set is empty. `$'...'` is left for unquoted().
-// `by`: stands for it.
-std::string without_expansions(std::string_view line, char by = 0) {
-  std::string out;
-  const auto leave_out = [&] {
-    if (by != 0) out.push_back(by);
-  };
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    const char next = at + 1 < line.size() ? line[at + 1] : '\0';
-    if (line[at] == '`') {
-      at = std::min(line.find('`', at + 1), line.size());
-      leave_out();
-    } else if (line[at] != '$' || next == '\'' || next == '"' || next == '\0') {
-      out.push_back(line[at]);
-    } else if (next == '{' || next == '(') {
-      std::size_t depth = 0;
-      for (++at; at < line.size(); ++at) {
-        if (line[at] == '{' || line[at] == '(') ++depth;
-        if ((line[at] == '}' || line[at] == ')') && --depth == 0) break;
-      }
-      leave_out();
-    } else {
-      ++at;
-      leave_out();
-      while ((is_alphanumeric(next) || next == '_') && at + 1 < line.size() &&
-             (is_alphanumeric(line[at + 1]) || line[at + 1] == '_'))
-        ++at;
-    }
-  }
-  return out;
-}
-
-// `$name` and `${name}` by the values that the line itself gives; `${name:-text}` without one is the text.
-std::string substituted(const std::string& text, const std::map<std::string, std::string>& values) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size() && out.size() < 4 * limits::kShellCommandBytesMax; ++at) {
-    if (text[at] != '$') {
-      out.push_back(text[at]);
-      continue;
-    }
-    const bool braced = at + 1 < text.size() && text[at + 1] == '{';
-    std::size_t begin = at + (braced ? 2 : 1), end = begin;
-    while (end < text.size() && (is_alphanumeric(text[end]) || text[end] == '_')) ++end;
-    const auto known = values.find(text.substr(begin, end - begin));
-    if (known == values.end()) {
-      const std::size_t text_at = end + (end < text.size() && text[end] == ':' ? 1 : 0);
-      if (braced && text_at < text.size() && (text[text_at] == '-' || text[text_at] == '=')) {
-        const std::size_t close = std::min(text.find('}', text_at), text.size() - 1);
-        out += text.substr(text_at + 1, close - text_at - 1);
-        at = close;
-      } else {
-        out.push_back('$');
-      }
-      continue;
-    }
-    out += known->second;
-    if (braced) end = std::min(text.find('}', end), text.size() - 1) + 1;
-    at = end - 1;
-  }
-  return out;
-}
-
 class Line {
  public:
   Line(Guarded& guarded, std::string_view line, std::string_view cwd)
@@ -280,7 +34,7 @@ class Line {
         effects_(shell::effects_of(parsed_, cwd)) {}
 
   std::optional<Touch> look() {
-    if (auto others = command_for_others(parsed_)) return Touch{std::move(*others), true};
+    if (auto others = operator_command(parsed_)) return Touch{std::move(*others), true};
     if (cwd_.starts_with('/') && guarded_.find(cwd_).guard == Guard::Secret) return Touch{std::string(cwd_), true};
     find_folders();
     for (const char* option : {"dotglob", "globdots", "GLOB_DOTS", "glob_dots", "globdot"})
@@ -374,16 +128,6 @@ class Line {
       if (to != word && to.find('$') == to.npos) enters(to);
     }
   }
-  static std::vector<std::string_view> words_in(std::string_view text) {
-    std::vector<std::string_view> out;
-    std::size_t from = 0;
-    for (std::size_t at = 0; at <= text.size(); ++at) {
-      if (at < text.size() && std::string_view(" \t\n;&|()<>`").find(text[at]) == std::string_view::npos) continue;
-      if (at > from) out.push_back(text.substr(from, at - from));
-      from = at + 1;
-    }
-    return out;
-  }
   void enters(std::string_view text) {
     const std::vector<std::string> before = folders_;
     for (const std::string& folder : before) {
@@ -420,55 +164,6 @@ class Line {
     }
   }
 
-  // A message, or a line for a list of what is ignored.
-  static bool is_told(const Command& command, std::size_t at) {
-    const std::string_view program = program_of(command);
-    const auto is = [&](std::size_t place, std::string_view words) {
-      return place < at && command.words[place].is_literal() && is_one_of(command.words[place].text, words);
-    };
-    // The word before the option is no option that would take it for its value.
-    const auto behind = [&](std::string_view options) {
-      return at > 2 && is(at - 1, options) &&
-             (!command.words[at - 2].text.starts_with('-') ||
-              is(at - 2, "-a -s -q -v --amend --no-verify --signoff --draft --fill --web -d"));
-    };
-    if (program == "git") return is(1, "commit tag merge notes") && behind("-m -am --message");
-    if (program == "gh")
-      return is(1, "pr issue release") && behind("-t --title -b --body -n --notes -c --comment") &&
-             (!is(at - 1, "-n -c") || is(2, "create close edit"));
-    if (program == "echo" || program == "printf")
-      return std::ranges::all_of(command.redirections,
-                                 [](const shell::Redirection& one) {
-                                   return one.target.is_literal() && one.target.text.ends_with("ignore");
-                                 }) &&
-             !command.redirections.empty();
-    // `-not -path ./.baton/*`: kept out, where nothing takes the `not` back.
-    if (program == "find" && at > 3 && is(at - 1, "-path -wholename -ipath -iwholename") && is(at - 2, "-not !") &&
-        !is(at - 3, "-not !"))
-      return std::ranges::none_of(
-          command.words, [](const Word& word) { return !word.is_literal() || is_one_of(word.text, "-o -or , ( )"); });
-    if (program == "find")
-      return is(at - 1, "-path -wholename -ipath -iwholename") && at + 2 < command.words.size() &&
-             command.words[at + 1].is("-prune") && (command.words[at + 2].is("-o") || command.words[at + 2].is("-or"));
-    return false;
-  }
-  // What is protected from writing may be shown, and staged.
-  static bool only_reads(const Command& command) {
-    if (command.words.size() < 2) return false;
-    if (program_of(command) == "baton")
-      return command.words.size() > 2 && command.words[1].is("contract") &&
-             is_one_of(command.words[2].text, "check diff test show explain");
-    if (program_of(command) != "git") return false;
-    const std::string_view what = command.words[1].text;
-    const std::span<const Word> rest = std::span(command.words).subspan(2);
-    const auto begins = [&](std::string_view front) {
-      return std::ranges::any_of(rest, [&](const Word& word) { return word.text.starts_with(front) || word.splits; });
-    };
-    if (what == "reset") return !begins("--h") && !begins("--m") && !begins("--k") && !begins("--p") && !begins("-p");
-    if (what == "restore" || what == "rm") return only_indexes(what, rest);
-    return is_one_of(what, "add diff show log blame status ls-files shortlog commit") && !begins("--ou");
-  }
-
   // Folders that stand for what a pattern, or a search for leftovers, finds in them (`rm *.log`), and that no other word of the line names.
   std::set<std::string> searched_folders() {
     std::set<std::string> out, named;
@@ -493,29 +188,6 @@ class Line {
     return out;
   }
   static bool only_clears(const Command& command) { return program_of(command) != "find" || clears_leftovers(command); }
-  // `find . -name '*.pyc' -delete`, without anything that would widen the search.
-  static bool clears_leftovers(const Command& command) {
-    const auto word = [&](std::size_t at) -> std::string_view {
-      return at < command.words.size() && command.words[at].is_literal() ? std::string_view(command.words[at].text)
-                                                                         : "?";
-    };
-    std::size_t at = 1;
-    while (at < command.words.size() && !word(at).starts_with('-') && !is_one_of(word(at), "? ( ) ! ,")) ++at;
-    bool names = false;
-    for (; at < command.words.size(); ++at) {
-      if (is_one_of(word(at), "-name -type -maxdepth -mindepth -mtime -mmin -size")) {
-        names = names || (word(at) == "-name" && is_one_of(word(at + 1), kLeftovers));
-        ++at;
-      } else if (word(at) == "-exec" && names && word(at + 1) == "rm") {
-        for (at += 2; word(at).starts_with('-');) ++at;
-        if (word(at) != "{}" || !is_one_of(word(++at), "+ ;")) return false;
-      } else if (!is_one_of(word(at), "-print -print0 -depth -prune") && (word(at) != "-delete" || !names)) {
-        return false;
-      }
-    }
-    return names;
-  }
-
   // --- words
 
   // The text of a word with its wildcards; nothing: an expansion decides it.
@@ -773,7 +445,7 @@ class Line {
     if (program == "tar" || program == "gtar" || program == "bsdtar" || program == "jar" || program == "ar") {
       // `tar czf`, `-cf`, `--create`, `--list`: these write no folder.
       std::string mode = operands.letters;
-      if (!operands.words.empty() && command.words[1].text.front() != '-') mode += command.words[1].text;
+      if (!operands.words.empty() && !command.words[1].text.starts_with('-')) mode += command.words[1].text;
       const auto has_long = [&](std::string_view option) {
         return std::ranges::any_of(command.words, [&](const Word& word) { return word.is(option); });
       };
@@ -856,48 +528,6 @@ class Line {
     for (const std::string& folder : folders_)
       if (const Found found = guarded_.find(folder); is_unnamed && (found.holds_by_name || (is_tree && found.holds)))
         return touch(found);
-  }
-
-  // `git clean -nd`. What stands behind -e is no option.
-  static bool only_shows_clean(std::span<const Word> rest) {
-    bool shows = false;
-    for (std::size_t at = 0; at < rest.size(); ++at) {
-      const std::string_view text = rest[at].text;
-      if (text == "--") break;
-      if (!rest[at].is_literal() || text.starts_with("--no")) return false;
-      shows = shows || text == "--dry-run";
-      if (text.starts_with("--e")) at += text.find('=') == text.npos ? 1 : 0;
-      if (!text.starts_with('-') || text.starts_with("--")) continue;
-      const std::size_t value = text.find('e');
-      shows = shows || text.substr(0, value).find('n') != text.npos;
-      if (value + 1 == text.size()) ++at;
-    }
-    return shows;
-  }
-  static bool only_shows_patch(std::span<const Word> rest) {
-    bool shows = false;
-    for (const Word& word : rest) {
-      shows = shows || is_one_of(word.text, "--check --stat --numstat --summary");
-      if (!word.is_literal() || (word.text.starts_with('-') &&
-                                 !is_one_of(word.text,
-                                            "--check --stat --numstat --summary -v --verbose -p0 -p1 -p2 -R --reverse "
-                                            "--index --cached -3 --3way -")))
-        return false;
-    }
-    return shows;
-  }
-  // Only what is staged is changed: `git restore --staged .`, `git rm --cached x`.
-  static bool only_indexes(std::string_view what, std::span<const Word> rest) {
-    bool index = false;
-    for (const Word& word : rest) {
-      if (word.is("--")) break;
-      if (!word.is_literal()) return false;
-      if (!word.text.starts_with('-')) continue;
-      if (what == "restore" ? word.is("--staged") || word.is("-S") : word.is("--cached")) index = true;
-      else if (!is_one_of(word.text, what == "restore" ? "-q --quiet" : "-q --quiet -r -f -rf -n --ignore-unmatch"))
-        return false;
-    }
-    return index && (what == "restore" || what == "rm");
   }
 
   // What a commit brings along cannot be seen; what is named, what is removed and what is made anew can.
@@ -1049,7 +679,7 @@ class Line {
       guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
       if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
       if (runs_text && !touch_)
-        if (auto others = command_in_text(text)) touch_ = Touch{std::move(*others), true};
+        if (auto others = operator_command_in_text(text)) touch_ = Touch{std::move(*others), true};
     };
     look_at(unquoted(without_expansions(line)));
     // `/proc/$(pgrep x)/environ`
