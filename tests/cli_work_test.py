@@ -689,11 +689,48 @@ def the_board_lives(place):
     need(board.finish() == 0, f"and so does Ctrl-C: {board.status}")
 
 
+def an_approved_call_goes_on(place):
+    """The same command after the approval begins the call that was approved, though it forbids another of its kind while it is open."""
+    place.init()
+    pack = place.work / "pack"
+    pack.mkdir()
+    (pack / "session.yaml").write_text("schema_version: \"1.0\"\nagent: payer\nrisk_defaults: {financial: allow}\n")
+    (pack / "wire.yaml").write_text("""tool: wire
+side_effect: financial
+evidence_class: local_transaction
+commit_requirement: acknowledged
+timeouts: {total_ms: 15000}
+retries: {max_attempts: 1, retry_on: []}
+rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 10}}
+assertions: {input_invariants: [], output_invariants: []}
+allowed_errors: []
+golden_cases: []
+forbids_after: [wire]
+checkpoint: {when: always, timeout_seconds: 600}
+""")
+    place.run("contract", "activate", str(pack))
+    session = place.run("session", "open", "--format", "json").json()["session"]
+
+    def call(*words, status):
+        return place.run("session", "call", session["id"], "wire", "--arguments", '{"to": "bob"}', "--start", *words, "--format", "json",
+                         status=status, BATON_SESSION_TOKEN=session["token"]).json()["calls"][0]
+
+    asked = call(status=1)
+    need(asked["verdict"] == "checkpoint" and call(status=1)["call_id"] == asked["call_id"], f"one call, one question: {asked}")
+    place.run("approvals", "approve", asked["approval"]["id"])
+    begun = call(status=0)
+    need(begun["call_id"] == asked["call_id"] and begun["started"] is True, f"the approved call begins: {begun}")
+    need(call(status=1)["reason"] == "forbidden_in_state", "it was approved once")
+    place.run("session", "settle", session["id"], begun["call_id"], "--result", "ok", "--output", "{}",
+              BATON_SESSION_TOKEN=session["token"])
+    place.run("ledger", "verify", "--rebuild")
+
+
 STORIES = [init_makes_a_store_once, a_second_store_has_its_own_operator, sealed_with_a_passphrase, an_empty_passphrase_file_is_a_mistake,
            a_deep_folder_has_a_node_too, the_ledger_is_changed_through_the_node, asked_for_a_passphrase_twice,
            a_token_file_for_others_is_refused, the_whole_way, what_people_do, the_same_key_gives_the_first_answer,
            tokens_come_and_go, what_is_left_for_the_next, events_are_followed, many_clients_start_one_node, in_this_process,
-           what_stands_in_the_way, whoever_is_no_node, by_tcp_with_a_token, the_board_lives]
+           what_stands_in_the_way, whoever_is_no_node, by_tcp_with_a_token, the_board_lives, an_approved_call_goes_on]
 
 
 def main(arguments):

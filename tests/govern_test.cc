@@ -211,6 +211,50 @@ TEST_P(Governed, what_was_approved_for_one_thing_does_not_begin_another) {
   fixture_.expect_whole();
 }
 
+// With `start` the approved call begins in the proposal itself, whatever it forbids while it is open.
+TEST_P(Governed, an_approved_call_that_is_proposed_again_with_start_begins) {
+  activate(pack_of("{risk_defaults: {financial: allow}}",
+                   "[{tool: wire, side_effect: financial, forbids_after: [wire], checkpoint: {when: always, "
+                   "timeout_seconds: 60}}]"));
+  const std::string id = open(as("alice"));
+  const std::string kAgain = R"({"start":true,"calls":[{"tool":"wire","arguments":{"to":"bob","n":5}}]})";
+  const auto asked =
+      propose(id, R"({"start":true,"calls":[{"call_id":"w1","tool":"wire","arguments":{"to":"bob","n":5}}]})");
+  const std::string approval = text_at(asked, "/calls/0/approval/id");
+  EXPECT_EQ(text_at(propose(id, kAgain), "/calls/0/approval/id"), approval);
+  decide(approval, true);
+  // The same id is not another call.
+  const auto begun = propose(
+      id, R"({"start":true,"resume":true,"calls":[{"call_id":"w1","tool":"wire","arguments":{"to":"bob","n":5}}]})");
+  EXPECT_EQ(text_at(begun, "/calls/0/call_id"), "w1");
+  EXPECT_EQ(text_at(begun, "/calls/0/verdict"), "allow");
+  EXPECT_EQ(text_at(begun, "/calls/0/started"), "true");
+  EXPECT_EQ(approval_state(approval), "spent");
+  // It was approved once.
+  EXPECT_EQ(text_at(propose(id, kAgain), "/calls/0/reason"), "forbidden_in_state");
+  EXPECT_EQ(
+      outcome(propose(id, R"({"resume":true,"calls":[{"call_id":"w1","tool":"wire","arguments":{"to":"eve"}}]})")),
+      "CALL_DUPLICATE");
+  EXPECT_EQ(text_at(settle(id, R"({"call_id":"w1","result":"ok","output":{"id":1}})"), "/state"), "committed");
+  fixture_.expect_whole();
+}
+
+TEST_P(Governed, the_id_of_a_call_that_was_asked_about_is_not_used_again) {
+  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
+  const std::string id = open(as("alice"));
+  const auto asked = propose(id, R"({"calls":[{"call_id":"w1","tool":"wire","arguments":{"n":5}}]})");
+  const std::string approval = text_at(asked, "/calls/0/approval/id");
+  decide(approval, true);
+  // A receipt without a start uses the approval up as well.
+  EXPECT_EQ(text_at(settle(id, R"({"call_id":"w1","result":"ok","output":{"id":1}})"), "/state"), "committed");
+  EXPECT_EQ(approval_state(approval), "spent");
+  EXPECT_EQ(outcome(propose(id, R"({"calls":[{"call_id":"w1","tool":"wire","arguments":{"n":6}}]})")),
+            "CALL_DUPLICATE");
+  const auto other = propose(id, R"({"calls":[{"call_id":"w2","tool":"wire","arguments":{"n":6}}]})");
+  EXPECT_EQ(text_at(other, "/calls/0/verdict"), "checkpoint");
+  fixture_.expect_whole();
+}
+
 TEST_P(Governed, at_most_three_approvals_of_a_session_wait) {
   activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
   OpenSession asked;

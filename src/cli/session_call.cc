@@ -2,7 +2,6 @@
 // baton session call, settle, close: what an agent without a client of its own does in its session, from a shell.
 #include <memory>
 
-#include "base/ids.h"
 #include "base/text.h"
 #include "cli/input.h"
 #include "cli/session.h"
@@ -45,12 +44,13 @@ int call(World& world, const CallArguments& arguments) {
   auto given = json_option(world, "--arguments", arguments.arguments);
   if (!given) return kCouldNot;
   json::Value body = json::Value::object(), calls = json::Value::array(), one = json::Value::object();
-  one.set("call_id", arguments.id.empty() ? mint_id("call_", world.random) : arguments.id);
+  if (!arguments.id.empty()) one.set("call_id", arguments.id);
   one.set("tool", arguments.tool);
   one.set("arguments", std::move(*given));
   calls.push(std::move(one));
   body.set("calls", std::move(calls));
   if (arguments.start) body.set("start", true);
+  body.set("resume", true);
   auto client = Client::open(world, arguments.node, Presents::Session);
   if (!client) return could_not(world, client.error());
   const auto answer = client->post("/v1/sessions/" + url_part(arguments.session) + "/calls", body);
@@ -115,12 +115,13 @@ void add_session_call(Command& session, Action& chosen) {
   command->add_option("SESSION", arguments->session, "The session")->required();
   command->add_option("TOOL", arguments->tool, "The tool")->required();
   command->add_option("--arguments", arguments->arguments, "JSON, or @FILE; default: {}");
-  command->add_option("--id", arguments->id, "What the call is known by; default: one is made");
-  command->add_flag("--start", arguments->start, "When it may, it begins at once");
+  command->add_option("--id", arguments->id, "The id of the call; default: the node makes one");
+  command->add_flag("--start", arguments->start, "Begin the call if it is allowed");
   add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
   examples(*command,
            "  baton session call \"$BATON_SESSION\" deploy --arguments '{\"service\":\"web\"}' --start\n"
-           "\nTakes the session's token. Exit status: 0 it may, 1 it may not or waits for a person, 2 could not.");
+           "\nAfter an approval, run the same command again: it continues the approved call.\n"
+           "Needs the session's token. Exit status: 0 allowed, 1 refused or waiting for approval, 2 could not tell.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return call(world, *arguments); }; });
 }
 

@@ -175,6 +175,8 @@ class RuleReader {
       if (entry.is_object()) read_envelope(entry);
     for (const json::Node entry : root_["checkpoints"].elements())
       if (entry.is_object()) read_checkpoint(entry);
+    for (const json::Member member : root_["resources"].members())
+      warn_of_moved(member.value["extract_from"]["path"], std::nullopt);
   }
 
  private:

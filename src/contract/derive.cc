@@ -8,6 +8,7 @@
 #include <array>
 
 #include "contract/compiler.h"
+#include "contract/facts.h"
 #include "contract/reading.h"
 
 namespace baton::contract {
@@ -76,6 +77,11 @@ class Deriver {
         continue;
       }
       const bool excluded = is_excluded(*compiled);  // asked in any case: it notes what it matched
+      // At this path rules see what Baton derived (facts.h). The client's member of that name is refused at the hook.
+      if (reads_fact(tool_.name, *compiled)) {
+        if (on && !excluded) skipped(compiled->text(), "properties");
+        continue;
+      }
       const bool here = on && !excluded;
       if (property.value["properties"].is_object()) walk(property.value, below, here, depth + 1);
       else {

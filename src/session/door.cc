@@ -128,9 +128,9 @@ ReadReceipt read_receipt(json::Node node) {
 
 // Why arguments that an agent wrote are not judged as far as facts go; nothing: they are.
 std::optional<Code> EngineDoor::problem_of_facts(json::Node arguments, std::optional<ToolId> tool) const {
-  if (arguments_ == Arguments::OfHost || !arguments.is_object()) return std::nullopt;
-  if (contract::has_fact_member(arguments)) return Code::fact_in_arguments;
-  if (tool && rules_->tools[*tool].reads_facts) return Code::facts_missing;
+  if (!arguments.is_object()) return std::nullopt;
+  if (arguments_ == Arguments::OfAgent && contract::has_fact_member(arguments)) return Code::fact_in_arguments;
+  if (tool && rules_->tools[*tool].reads_facts && !contract::facts_in(arguments)) return Code::facts_missing;
   return std::nullopt;
 }
 

@@ -36,8 +36,8 @@ class Door {
 class EngineDoor : public Door {
  public:
   // Who wrote the arguments. An agent must not write facts (contract/facts.h): the door refuses its call when the arguments have the member
-  // of facts (fact_in_arguments), or when the contract reads facts (facts_missing). OfHost: the host refuses that member itself and adds the
-  // facts that it derives. A scenario writes them out.
+  // of facts (fact_in_arguments). OfHost: the host refuses that member itself and adds the facts that it derives; a scenario writes them
+  // out. Either way the door refuses a call without facts where the contract reads some (facts_missing).
   enum class Arguments : std::uint8_t { OfAgent, OfHost };
 
   // `commons`: of its workflow; it outlives the door.

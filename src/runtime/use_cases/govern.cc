@@ -506,6 +506,82 @@ void set_aside(session::Proposed& call, Code why, std::string about) {
   call.malformed = std::move(about);
 }
 
+// --- beginning one call -----------------------------------------------------------------------------------------------------------
+
+Result<std::optional<Approval>> approval_of(Act& act, const std::string& session_id, const std::string& call_id) {
+  const auto row = act.unit.get(tables::kApprovals, {approval_id_of(session_id, call_id)});
+  if (!row) return tl::make_unexpected(row.error());
+  if (!*row) return std::nullopt;
+  auto read = read_approval(**row);
+  if (!read) return tl::make_unexpected(read.error());
+  return std::optional(std::move(*read));
+}
+
+// With which arguments a call begins; without them it begins with those that it was judged by.
+struct Beginning {
+  json::Node arguments = {};
+  session::Values values = {};
+  std::string digest = {};
+  std::string protected_path = {};
+};
+
+struct Begun {
+  session::StartVerdict verdict;
+  session::Effects effects;
+};
+
+// Judges the start of an open call, records it and spends its approval, which is good for one call, and for a time. A call that
+// cannot be started in its state is not recorded: `verdict.is_open` is false.
+Result<Begun> begin(Act& act, Act::Governed& held, const session::OpenCall& call, const Beginning& with,
+                    const session::Hiding& hiding) {
+  const std::string call_id = call.id;
+  const session::ToolId tool = call.tool;
+  const bool approved = call.approved;
+  const session::Rules& rules = *held.session.rules;
+  session::State& state = held.session.state;
+  Begun out{session::start(rules, state, call_id, with.values, with.digest, held.lease_stale, &hiding,
+                           held.workflow.get(), with.protected_path),
+            {}};
+  session::StartVerdict& verdict = out.verdict;
+  if (auto seen = was_seen(held); !seen) return tl::make_unexpected(seen.error());
+  if (!verdict.is_open) return out;
+  std::optional<Approval> approval;
+  if (approved) {
+    auto read = approval_of(act, held.session.id, call_id);
+    if (!read) return tl::make_unexpected(read.error());
+    approval = std::move(*read);
+    const bool good = approval && approval->state == ApprovalState::Approved &&
+                      (!approval->spend_until || act.now < *approval->spend_until);
+    if (!good && verdict.failures.empty()) verdict.failures.push_back({report(Code::checkpoint_timeout, {}), {}});
+  }
+  Value payload = session_payload(act, held.session.id);
+  payload.set("call_id", call_id);
+  payload.set("verdict", verdict.failures.empty() ? "allow" : "block");
+  payload.set("failures", failures_value(verdict.failures));
+  // Arguments that the rules cannot look at are not recorded: they may hold a number that no entry can hold.
+  if (with.arguments && !verdict.failures.empty() && verdict.failures.back().code() == Code::arguments_malformed)
+    payload.set("malformed", true);
+  if (verdict.facts) {
+    set_arguments(payload, with.arguments);
+    payload.set("arguments_sha256", with.digest);
+    if (tool != kNone) payload.set("values", recorded_values(with.values, rules.tools[tool].looked_at, hiding));
+  }
+  if (held.lease_stale) payload.set("lease_stale", true);
+  if (!with.protected_path.empty()) payload.set("protected_path", with.protected_path);
+  out.effects = session::take_start(rules, state, session::begun_of(call_id, verdict));
+  if (out.effects.killed) payload.set("killed", true);
+  if (auto done = append_session(act, held.session.id, kCallStarted, std::move(payload)); !done)
+    return tl::make_unexpected(done.error());
+  if (out.effects.killed)
+    if (auto done = ended_by_breaker(act, held); !done) return tl::make_unexpected(done.error());
+  if (approval && approval->state == ApprovalState::Approved && !verdict.waits) {
+    const auto to = verdict.failures.empty() ? ApprovalState::Spent : ApprovalState::Lapsed;
+    if (auto done = move_approval(act, ledger_actor(act.caller().actor), *approval, to, ""); !done)
+      return tl::make_unexpected(done.error());
+  }
+  return out;
+}
+
 class Govern {
  public:
   Govern(Act& act, const std::string& session_id, const Asking& asking)
@@ -521,15 +597,17 @@ class Govern {
     session::Proposal proposal = asking_.read.proposal;
     for (session::Proposed& call : proposal.calls)
       if (lacks_facts(rules, call)) set_aside(call, Code::facts_missing, std::string(call.tool));
-    for (const session::Proposed& call : proposal.calls)
-      if (state.find(call.id) != nullptr)
-        return act_.refuse(report(Code::CALL_DUPLICATE, {}, {{"id", call.id}})), Result<void>();
     if (state.open.size() + proposal.calls.size() > limits::kOpenCallsMax)
       return act_.refuse(report(Code::SESSION_OPTIONS, {}, {{"problem", "too many calls are not settled"}})),
              Result<void>();
     if (asking_.subagent && state.standing == session::Standing::Open)
       if (auto done = see_subagent(act_, held_.session, *asking_.subagent); !done || act_.refused()) return done;
-    if (resume(proposal)) return {};
+    const auto resumed = resume(proposal);
+    if (!resumed) return tl::make_unexpected(resumed.error());
+    if (*resumed) return {};
+    for (const session::Proposed& call : proposal.calls)
+      if (state.find(call.id) != nullptr)
+        return act_.refuse(report(Code::CALL_DUPLICATE, {}, {{"id", call.id}})), Result<void>();
     const auto joined = join_other_door(proposal);
     if (!joined) return tl::make_unexpected(joined.error());
     if (*joined) return {};
@@ -559,7 +637,7 @@ class Govern {
 
     Value body = session::shown(rules, state, proposal, verdict, effects, &hiding_);
     if (state.mode == session::Mode::Enforce)
-      if (auto done = ask(proposal, verdict, approvals, body); !done) return done;
+      if (auto done = ask(proposal, verdict, approvals, body); !done || act_.refused()) return done;
     if (auto done = spend_content(verdict); !done) return done;
     if (asking_.starts) {
       if (verdict.outcome != session::Outcome::Reject || state.mode != session::Mode::Enforce)
@@ -576,24 +654,64 @@ class Govern {
 
  private:
   // The call that a person approved is proposed again, which is how a client goes on with it that has no ids, or new ones each time.
-  bool resume(const session::Proposal& proposal) {
+  // With `start` it begins here and spends its approval. False: there is no such call.
+  Result<bool> resume(const session::Proposal& proposal) {
     if (!asking_.may_resume || !proposal.calls[0].arguments.root()) return false;
-    for (const session::OpenCall& call : held_.session.state.open) {
-      if (!call.approved || call.state != session::CallState::Pending || call.digest != proposal.calls[0].digest ||
-          call.tool == kNone || held_.session.rules->tool(call.tool).name != proposal.calls[0].tool)
-        continue;
-      Value one = Value::object();
-      one.set("call_id", call.id);
-      one.set("tool", proposal.calls[0].tool);
-      one.set("verdict", "allow");
-      one.set("failures", Value::array());
-      act_.answer.body.set("outcome", "proceed");
-      act_.answer.body.set("calls", Value(Value::Array{std::move(one)}));
-      act_.answer.body.set("diagnostics", Value::array());
-      act_.answer.body.set("session_killed", false);
-      return true;
+    const auto& open = held_.session.state.open;
+    const auto found = std::ranges::find_if(open, [&](const session::OpenCall& call) {
+      return call.approved && call.state == session::CallState::Pending && call.digest == proposal.calls[0].digest &&
+             call.tool != kNone && held_.session.rules->tool(call.tool).name == proposal.calls[0].tool;
+    });
+    if (found == open.end()) return false;
+    const std::string id = found->id;
+    session::StepVerdict verdict;
+    verdict.calls.emplace_back().tool = found->tool;
+    Value body = goes_ahead(id, proposal.calls[0].tool);
+    if (asking_.starts) {
+      tell_execution(body, *held_.session.rules, verdict);
+      const auto begun = begin(act_, held_, *found, {}, hiding_);
+      if (!begun) return tl::make_unexpected(begun.error());
+      body.find("calls")->elements()[0].set("started", begun->verdict.failures.empty());
+      tell_refusal(body, id, begun->verdict.failures);
+      if (begun->effects.killed) body.set("session_killed", true);
+      else if (auto done = extend_lease(); !done) return tl::make_unexpected(done.error());
     }
-    return false;
+    act_.answer.body = std::move(body);
+    return true;
+  }
+
+  // The answer to a proposal of one call that was judged before.
+  static Value goes_ahead(const std::string& call_id, std::string_view tool) {
+    Value one = Value::object(), body = Value::object();
+    one.set("call_id", call_id);
+    one.set("tool", tool);
+    one.set("verdict", "allow");
+    one.set("failures", Value::array());
+    body.set("outcome", "proceed");
+    body.set("calls", Value(Value::Array{std::move(one)}));
+    body.set("diagnostics", Value::array());
+    body.set("session_killed", false);
+    return body;
+  }
+
+  // A call that has to wait for its turn stays pending, and is begun when that comes: it is not refused.
+  void tell_refusal(Value& body, const std::string& call_id, const std::vector<session::Refusal>& why) const {
+    const session::OpenCall* now = held_.session.state.find(call_id);
+    if (why.empty() || (now != nullptr && now->state == session::CallState::Pending)) return;
+    Value& told = body.find("calls")->elements()[0];
+    told.set("verdict", "block");
+    told.set("reason", info(why[0].code()).name);
+    for (const session::Refusal& one : why) told.find("failures")->push(session::shown(one));
+    body.set("outcome", session::name_of(outcome_of_refusal()));
+  }
+
+  // What a client that proposed one call does when it is refused.
+  session::Outcome outcome_of_refusal() const {
+    switch (held_.session.state.gate) {
+      case session::Gate::RejectAll: return session::Outcome::Reject;
+      case session::Gate::StripPartial: return session::Outcome::Error;
+      default: return session::Outcome::Text;
+    }
   }
 
   // A person has said no to exactly this call in this session. Who proposes it again wants to know what became of it.
@@ -627,10 +745,7 @@ class Govern {
                                     {{"suggestion", denied.note.empty() ? "do not propose it again as it is"
                                                                         : "the note says: " + denied.note}}),
                              {}});
-    const session::Gate gate = held_.session.state.gate;
-    verdict.outcome = gate == session::Gate::RejectAll      ? session::Outcome::Reject
-                      : gate == session::Gate::StripPartial ? session::Outcome::Error
-                                                            : session::Outcome::Text;
+    verdict.outcome = outcome_of_refusal();
     act_.answer.body =
         session::shown(*held_.session.rules, held_.session.state, proposal, verdict, session::Effects(), &hiding_);
     return {};
@@ -641,7 +756,6 @@ class Govern {
   Result<bool> join_other_door(const session::Proposal& proposal) {
     if (asking_.other_door || !asking_.starts || proposal.calls.size() != 1 || !proposal.calls[0].arguments.root())
       return false;
-    session::State& state = held_.session.state;
     const session::Rules& rules = *held_.session.rules;
     const auto tool = rules.plan->find_tool(proposal.calls[0].tool);
     const session::OpenCall* call = tool ? held_.session.at_other_door(*tool, proposal.calls[0].digest) : nullptr;
@@ -649,16 +763,7 @@ class Govern {
     const std::string id = call->id;
     session::StepVerdict verdict;
     verdict.calls.emplace_back().tool = *tool;
-    Value one = Value::object();
-    one.set("call_id", id);
-    one.set("tool", proposal.calls[0].tool);
-    one.set("verdict", "allow");
-    one.set("failures", Value::array());
-    Value body = Value::object();
-    body.set("outcome", "proceed");
-    body.set("calls", Value(Value::Array{std::move(one)}));
-    body.set("diagnostics", Value::array());
-    body.set("session_killed", false);
+    Value body = goes_ahead(id, proposal.calls[0].tool);
     tell_execution(body, rules, verdict);
     // An approval is spent where it is begun (start_call).
     if (!call->approved) {
@@ -666,14 +771,7 @@ class Govern {
       known.calls.emplace_back().id = id;
       std::vector<session::Refusal> why;
       if (auto done = start_allowed(known, verdict, body, &why); !done) return tl::make_unexpected(done.error());
-      // Told to wait, it stays as it is, and is begun when it is its turn.
-      if (const session::OpenCall* now = state.find(id);
-          !why.empty() && (now == nullptr || now->state != session::CallState::Pending)) {
-        Value& told = body.find("calls")->elements()[0];
-        told.set("verdict", "block");
-        told.set("reason", info(why[0].code()).name);
-        for (const session::Refusal& one : why) told.find("failures")->push(session::shown(one));
-      }
+      tell_refusal(body, id, why);
     }
     if (auto done = extend_lease(); !done) return tl::make_unexpected(done.error());
     act_.answer.body = std::move(body);
@@ -743,13 +841,9 @@ class Govern {
 
   Result<void> join(const session::Proposal& proposal, const session::StepVerdict& verdict) {
     Value body = session::shown(proposal, verdict, {});
-    const auto row = act_.unit.get(tables::kApprovals, {approval_id_of(id_, verdict.calls[0].joins)});
-    if (!row) return tl::make_unexpected(row.error());
-    if (*row) {
-      const auto approval = read_approval(**row);
-      if (!approval) return tl::make_unexpected(approval.error());
-      tell_approval(body.find("calls")->elements()[0], *approval);
-    }
+    const auto approval = approval_of(act_, id_, verdict.calls[0].joins);
+    if (!approval) return tl::make_unexpected(approval.error());
+    if (*approval) tell_approval(body.find("calls")->elements()[0], **approval);
     act_.answer.body = std::move(body);
     return {};
   }
@@ -770,6 +864,10 @@ class Govern {
       if (!call.asked) continue;
       Approval approval;
       approval.id = approvals[i];
+      // The id of a call that a person decided about names that approval for ever.
+      const auto taken = act_.unit.get(tables::kApprovals, {approval.id});
+      if (!taken) return tl::make_unexpected(taken.error());
+      if (*taken) return act_.refuse(report(Code::CALL_DUPLICATE, {}, {{"id", proposal.calls[i].id}})), Result<void>();
       approval.kind = "call";
       approval.session_id = id_;
       approval.work_id = held_.session.work_id;
@@ -967,56 +1065,17 @@ Result<void> start_one(Act& act, const std::string& session_id, const Question& 
     return act.refuse(report(Code::facts_missing, place_named("/arguments"),
                              {{"tool", held.session.rules->tool(call->tool).name}})),
            Result<void>();
-  const session::Values values = arguments ? session::Values::of_call(arguments) : session::Values();
-  const std::string protected_path = protected_from(act, *held.session.rules, *call, arguments);
-  session::StartVerdict verdict = session::start(*held.session.rules, state, call->id, values, digest, held.lease_stale,
-                                                 &hiding, held.workflow.get(), protected_path);
-  if (auto seen = was_seen(held); !seen) return seen;
-  if (!verdict.is_open)
-    return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
-           Result<void>();
+  Beginning with{arguments, arguments ? session::Values::of_call(arguments) : session::Values(), digest,
+                 protected_from(act, *held.session.rules, *call, arguments)};
   const std::string call_id = call->id;
-  const session::ToolId tool = call->tool;
-  // An approval is good for one call, and for a time.
-  std::optional<Approval> approval;
-  if (call->approved) {
-    const auto row = act.unit.get(tables::kApprovals, {approval_id_of(session_id, call_id)});
-    if (!row) return tl::make_unexpected(row.error());
-    if (*row) {
-      auto read = read_approval(**row);
-      if (!read) return tl::make_unexpected(read.error());
-      approval = std::move(*read);
-    }
-    const bool good = approval && approval->state == ApprovalState::Approved &&
-                      (!approval->spend_until || act.now < *approval->spend_until);
-    if (!good && verdict.failures.empty()) verdict.failures.push_back({report(Code::checkpoint_timeout, {}), {}});
-  }
-  Value payload = session_payload(act, session_id);
-  payload.set("call_id", call_id);
-  payload.set("verdict", verdict.failures.empty() ? "allow" : "block");
-  payload.set("failures", failures_value(verdict.failures));
-  // Arguments that the rules cannot look at are not recorded: they may hold a number that no entry can hold.
-  if (arguments && !verdict.failures.empty() && verdict.failures.back().code() == Code::arguments_malformed)
-    payload.set("malformed", true);
-  if (verdict.facts) {
-    set_arguments(payload, arguments);
-    payload.set("arguments_sha256", digest);
-    if (tool != kNone)
-      payload.set("values", recorded_values(values, held.session.rules->tools[tool].looked_at, hiding));
-  }
-  if (held.lease_stale) payload.set("lease_stale", true);
-  if (!protected_path.empty()) payload.set("protected_path", protected_path);
-  const session::Effects effects = session::take_start(*held.session.rules, state, session::begun_of(call_id, verdict));
-  if (effects.killed) payload.set("killed", true);
-  if (auto done = append_session(act, session_id, kCallStarted, std::move(payload)); !done) return done;
-  if (effects.killed)
-    if (auto done = ended_by_breaker(act, held); !done) return done;
-  if (approval && approval->state == ApprovalState::Approved && !verdict.waits) {
-    const auto to = verdict.failures.empty() ? ApprovalState::Spent : ApprovalState::Lapsed;
-    if (auto done = move_approval(act, ledger_actor(act.caller().actor), *approval, to, ""); !done) return done;
-  }
-  if (waits && verdict.waits) act.leave_key_unanswered();
-  act.answer.body = session::shown(verdict, effects);
+  const session::CallState was = call->state;
+  const auto begun = begin(act, held, *call, with, hiding);
+  if (!begun) return tl::make_unexpected(begun.error());
+  if (!begun->verdict.is_open)
+    return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(was)}})),
+           Result<void>();
+  if (waits && begun->verdict.waits) act.leave_key_unanswered();
+  act.answer.body = session::shown(begun->verdict, begun->effects);
   act.answer.body.set("call_id", call_id);
   return {};
 }
@@ -1080,6 +1139,14 @@ Result<void> pause(Act& act, Act::Governed& held, std::string_view because, cons
   return {};
 }
 
+// A call that was approved and settled without a start has used its approval all the same.
+Result<void> use_up_approval(Act& act, const std::string& session_id, const std::string& call_id) {
+  const auto approval = approval_of(act, session_id, call_id);
+  if (!approval) return tl::make_unexpected(approval.error());
+  if (!*approval || (*approval)->state != ApprovalState::Approved) return {};
+  return move_approval(act, ledger_actor(act.caller().actor), **approval, ApprovalState::Spent, "");
+}
+
 Result<void> settle_one(Act& act, const std::string& session_id, const Question& question,
                         const session::ReadReceipt& receipt) {
   auto found = act.governed(session_id);
@@ -1102,11 +1169,14 @@ Result<void> settle_one(Act& act, const std::string& session_id, const Question&
   if (!verdict.is_open)
     return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
            Result<void>();
+  const bool was_not_begun = call->approved && call->state == session::CallState::Pending;
   Value payload = session_payload(act, session_id);
   set_settlement(payload, *held.session.rules, tool, verdict, question, receipt.receipt, hiding);
   const session::Effects effects = session::take_settlement(*held.session.rules, state, verdict.settled);
   if (effects.killed) payload.set("killed", true);
   if (auto done = append_session(act, session_id, kCallSettled, std::move(payload)); !done) return done;
+  if (was_not_begun)
+    if (auto done = use_up_approval(act, session_id, verdict.settled.call_id); !done) return done;
   if (effects.killed)
     if (auto done = ended_by_breaker(act, held); !done) return done;
   if (!effects.killed && question.root()["input_changed"].is_true())
