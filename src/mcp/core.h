@@ -469,6 +469,7 @@ class Conversation::Core {
     std::vector<ToolsPage> pages;
   };
   std::map<Question, Asking> questions;
+  Callable last_callable;                     // what the node answered last; not `known` before its first answer
   std::map<Question, Ticket> node_questions;  // of Baton's own tools
   bool has_listed = false;
   std::set<std::string, std::less<>> shown_callable;  // by the node's names, among those known

@@ -406,12 +406,15 @@ void Conversation::Core::callable(Question question, Callable callable) {
   if (found == questions.end()) return;
   Asking asking = std::move(found->second);
   questions.erase(found);
+  if (callable.known) last_callable = callable;
   if (callable.known && !governed.contracts) {
     contract_names = callable.kept;
     for (const auto& [tool, reason] : callable.removed) contract_names.insert(tool);
   }
   switch (asking.why) {
-    case Asking::Why::Show: return show_tools(asking.ticket, callable, std::move(asking.pages));
+    // A node that is away for a moment takes no tool from the client's list: a call says why it is refused.
+    case Asking::Why::Show:
+      return show_tools(asking.ticket, callable.known ? callable : last_callable, std::move(asking.pages));
     case Asking::Why::Look: return looked(callable);
     case Asking::Why::Retry:
       if (const auto call = calls.find(asking.call); call != calls.end()) call_callable(call->second, callable);
