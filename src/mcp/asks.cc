@@ -169,22 +169,16 @@ void Conversation::Core::ask_refused(Ask& ask, const Denial& denial) {
 
 void Conversation::Core::ask_client(Ask& ask) {
   Message message(std::move(ask.bytes), options.server_bytes_max);
-  std::vector<Splice> splices;
-  std::string shown = ask.id;
-  if (asked.contains(shown) || elicitations.contains(shown)) {
-    shown = own_id();
-    splices.push_back(replacing(message.id(), shown));
-  }
-  AskedOfClient whose{ask.server, ask.id, message.progress_token(), message.progress_token(), ask.number};
+  std::string shown = id_for_client();
+  std::vector<Splice> splices = {replacing(message.id(), shown)};
+  AskedOfClient whose{ask.server, ask.id, message.progress_token(), {}, ask.number};
   if (!whose.token.empty()) {
-    if (asked_tokens.contains(whose.sent_token)) {
-      whose.sent_token = own_id();
-      splices.push_back(replacing(message.progress_token_node(), whose.sent_token));
-    }
+    whose.sent_token = id_for_client();
+    splices.push_back(replacing(message.progress_token_node(), whose.sent_token));
     asked_tokens[whose.sent_token] = shown;
   }
   asked.emplace(std::move(shown), std::move(whose));
-  std::string bytes = splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices));
+  std::string bytes = splice(message.bytes(), std::move(splices));
   out->push_back(ToClient{stream_for(ask.server, ask.ticket), std::move(bytes), false, 0});
 }
 
@@ -199,8 +193,7 @@ void Conversation::Core::ask_answered(Ask& ask, Message& message) {
     answer_server(ask, error_message(ask.id, kDenied, text_of(denial), denied_data(denial)));
     return end_ask(ask.number);
   }
-  ask.held =
-      ask.id == message.id_text() ? message.take_bytes() : splice(message.bytes(), {replacing(message.id(), ask.id)});
+  ask.held = splice(message.bytes(), {replacing(message.id(), ask.id)});
   ask.state = State::Settling;
   disarm(ask.total);
   settle(ask, outcome, true);

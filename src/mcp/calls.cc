@@ -412,7 +412,7 @@ void Conversation::Core::wait_for_person(Call& call) {
   const OpenRequest& request = open_requests.at(call.open);
   out->push_back(AwaitApproval{call.number, call.verdict.approval_id});
   if (call.client_can.forms && call.era == Era::Legacy) {
-    call.elicitation = own_id();
+    call.elicitation = id_for_client();
     elicitations.emplace(call.elicitation, call.number);
     out->push_back(ToClient{
         request.stream,
@@ -563,7 +563,7 @@ void Conversation::Core::forward(Call& call, bool is_retry) {
   ++counts.forwarded;
   const OpenRequest& request = open_requests.at(call.open);
   // A server must not see an id twice: what is tried again has one of its own.
-  const std::string id = is_retry ? own_id() : unused_id(call.server, request.id);
+  const std::string id = is_retry ? id_for_server(call.server) : unused_id(call.server, request.id);
   std::string bytes =
       R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":)" + quoted(call.method) + R"(,"params":)" + call.params + "}";
   call.sent = send({Sent::Whose::Call, call.server, id, call.number}, std::move(bytes), request.stream, call.method,

@@ -35,11 +35,25 @@ Conversation::Core::Core(Options given)
 
 // --- numbers and ids ----------------------------------------------------------------------------------------------------------------
 
-std::string Conversation::Core::own_id() { return quoted(options.id_prefix + "-" + std::to_string(next_number++)); }
+// The client may have chosen such an id itself.
+std::string Conversation::Core::id_for_server(std::size_t server) {
+  while (true) {
+    std::string id = quoted(options.id_prefix + "-" + std::to_string(next_number++));
+    if (!by_sent_id[server].contains(id) && !by_sent_token[server].contains(id) && !task_tokens[server].contains(id))
+      return id;
+  }
+}
+
+std::string Conversation::Core::id_for_client() {
+  while (true) {
+    std::string id = quoted(options.id_prefix + "-to-client-" + std::to_string(next_for_client++));
+    if (!asked.contains(id) && !elicitations.contains(id) && !asked_tokens.contains(id)) return id;
+  }
+}
 
 std::string Conversation::Core::unused_id(std::size_t server, std::string_view wanted) {
   std::string id(wanted);
-  return by_sent_id[server].contains(id) || !is_exact(id) ? own_id() : id;
+  return by_sent_id[server].contains(id) || !is_exact(id) ? id_for_server(server) : id;
 }
 
 Timer Conversation::Core::arm(CallNumber call, Milliseconds after) {
@@ -71,7 +85,7 @@ void Conversation::Core::rang(Timer timer) {
 
 std::string Conversation::Core::unused_token(std::size_t server, const std::string& wanted) {
   const bool is_taken = by_sent_token[server].contains(wanted) || task_tokens[server].contains(wanted);
-  return is_taken || !is_exact(wanted) ? own_id() : wanted;
+  return is_taken || !is_exact(wanted) ? id_for_server(server) : wanted;
 }
 
 std::string Conversation::Core::unreachable_text(std::size_t server) const {
@@ -363,9 +377,7 @@ void Conversation::Core::client_notification(Stream stream, Message& message) {
     }
     const AskedOfClient& whose = by->second;
     if (cannot_reach(whose.server)) return;
-    std::string bytes = whose.token == whose.sent_token
-                            ? message.take_bytes()
-                            : splice(message.bytes(), {replacing(message.progress_token_node(), whose.token)});
+    std::string bytes = splice(message.bytes(), {replacing(message.progress_token_node(), whose.token)});
     out->push_back(ToServer{whose.server, std::move(bytes), 0, stream, "notifications/progress", {}, {}, agreed});
     return;
   }
@@ -422,8 +434,7 @@ void Conversation::Core::client_answer(Stream stream, Message& message) {
     return;
   }
   if (cannot_reach(whose.server)) return;
-  std::string bytes =
-      whose.id == id ? message.take_bytes() : splice(message.bytes(), {replacing(message.id(), whose.id)});
+  std::string bytes = splice(message.bytes(), {replacing(message.id(), whose.id)});
   out->push_back(ToServer{whose.server, std::move(bytes), 0, stream, {}, {}, {}, agreed});
 }
 
@@ -654,7 +665,6 @@ void Conversation::Core::server_notification(std::size_t server, Message& messag
       const CallNumber number = one->second.ask;
       asked.erase(one);
       if (const auto ask = asks.find(number); ask != asks.end()) give_up(ask->second);
-      if (shown == text) return pass(stream_for(server, ticket));
       return pass(stream_for(server, ticket), {replacing(id, shown)});
     }
     for (auto& [number, ask] : asks)
@@ -771,7 +781,7 @@ void Conversation::Core::server_back(std::size_t server) {
   state.is_ready = false;
   const std::uint64_t number = next_number++;
   own_requests.emplace(number, OwnRequest{OwnRequest::Kind::Initialize, server, 0, 0, 0});
-  const std::string id = own_id();
+  const std::string id = id_for_server(server);
   send({Sent::Whose::Own, server, id, number}, request(id, "initialize", initialize_params), kAside, "initialize", {},
        nullptr);
 }

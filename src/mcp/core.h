@@ -61,9 +61,9 @@ struct Sent {
 // A request of a server that the client has not answered yet.
 struct AskedOfClient {
   std::size_t server = 0;
-  std::string id;  // as the server calls it
-  std::string token, sent_token;
-  CallNumber ask = 0;  // by which it was judged; 0: it needs no verdict (ping)
+  std::string id;                 // as the server calls it
+  std::string token, sent_token;  // as the server, and as the client, calls it; empty: none
+  CallNumber ask = 0;             // by which it was judged; 0: it needs no verdict (ping)
 };
 
 // Something that a server wants of the client, judged like a call: a request of its own, or one of the input requests in an answer
@@ -257,7 +257,8 @@ class Conversation::Core {
   void finish_batch(std::uint64_t number);
   void end_stream_of(Stream stream);
   std::string unused_id(std::size_t server, std::string_view wanted);  // wanted, or one of Baton's own
-  std::string own_id();
+  std::string id_for_server(std::size_t server);  // an id or token that nothing open at this server has
+  std::string id_for_client();                    // the same for the client; servers never see one and never choose one
   Ticket send(Sent sent, std::string bytes, Stream stream, std::string_view method, std::string_view name,
               const Revision* revision, Ticket ticket = 0,
               std::vector<std::pair<std::string, std::string>> headers = {});
@@ -433,10 +434,11 @@ class Conversation::Core {
   const Revision* modern = nullptr;  // of the newest modern request
   bool is_initialized = false;       // an initialize was answered
   bool client_is_gone = false;
-  ClientAbilities client_can = {};  // legacy
-  std::string initialize_params;    // of the client
-  std::string modern_meta;          // of the client's newest request: what Baton's own need
-  std::uint64_t next_number = 1;    // of everything that is numbered
+  ClientAbilities client_can = {};    // legacy
+  std::string initialize_params;      // of the client
+  std::string modern_meta;            // of the client's newest request: what Baton's own need
+  std::uint64_t next_number = 1;      // of everything that is numbered
+  std::uint64_t next_for_client = 1;  // of ids and tokens that the client sees
 
   std::map<Ticket, OpenRequest> open_requests;
   std::unordered_map<std::string, Ticket> by_client_id;
@@ -451,9 +453,11 @@ class Conversation::Core {
   std::map<Ticket, Sent> sent;
   std::vector<std::unordered_map<std::string, Ticket>> by_sent_id;     // of each server
   std::vector<std::unordered_map<std::string, Ticket>> by_sent_token;  // to the client's request
-  std::unordered_map<std::string, AskedOfClient> asked;                // by the id that the client sees
-  std::unordered_map<std::string, std::string> asked_tokens;           // the token that the client sees, to that id
-  std::unordered_map<std::string, CallNumber> elicitations;            // Baton's own
+  // The client sees only ids and tokens of id_for_client(), whatever a server chose: no server can have its question answered in place of
+  // another's, or of Baton's own.
+  std::unordered_map<std::string, AskedOfClient> asked;       // by the id that the client sees
+  std::unordered_map<std::string, std::string> asked_tokens;  // the token that the client sees, to that id
+  std::unordered_map<std::string, CallNumber> elicitations;   // Baton's own
   std::map<CallNumber, Call> calls;
   std::map<CallNumber, Ask> asks;
   std::vector<std::unordered_map<std::string, CallNumber>> task_tokens;  // of each server: of calls that are tasks
