@@ -14,6 +14,7 @@
 #include "mcp/conversation.h"
 #include "mcp/message.h"
 #include "mcp/methods.h"
+#include "mcp/outline.h"
 
 namespace baton::mcp {
 
@@ -186,6 +187,7 @@ struct ServerState {
   std::uint64_t chain = 0;                 // the generation of the list whose pages the client reads
   std::uint64_t pinning = 0;               // the gathering that reads them now
   std::set<std::string> resources;         // uris that it listed, of several servers
+  std::string piece_id;                    // that it wrote on a line of its own: the answer may follow
 };
 
 // A message with the result of a task, while that is judged.
@@ -240,6 +242,9 @@ class Conversation::Core {
 
   void from_server(std::size_t server, std::string bytes, Ticket ticket);
   void oversized_from_server(std::size_t server, std::string_view head, std::string_view tail, Ticket ticket);
+  std::vector<Ticket> answered_by(std::size_t server, const Outline& said);
+  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket, const std::string& problem);
+  void answer_failed(std::size_t server, Ticket ticket, const std::string& problem);
   void server_answer(std::size_t server, Message& message);
   void server_notification(std::size_t server, Message& message, Ticket ticket);
   static int error_code_of(const Message& message);
@@ -277,7 +282,6 @@ class Conversation::Core {
   bool was_sent(const OpenRequest& request, Ticket ticket) const;
   // A message without a verdict that is not let through: said in the log, the first times.
   void note_dropped(std::string_view who, std::string_view method, std::string_view why);
-  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket, const std::string& problem);
   Timer arm(CallNumber call, Milliseconds after);
   void disarm(Timer& timer);
   void rang(Timer timer);
