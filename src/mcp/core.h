@@ -377,6 +377,7 @@ class Conversation::Core {
   void propose(Call& call);
   bool says_so_in_headers(Call& call);
   void verdict(CallNumber number, Verdict verdict);
+  bool user_decides(const Call& call) const;
   void wait_for_person(Call& call);
   void ask_round(Call& call);
   void decision(CallNumber number, Decision decision);
