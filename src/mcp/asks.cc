@@ -284,6 +284,8 @@ bool Conversation::Core::asks_for_input(Call& call, Message& message) {
     if (const std::string_view missing = undeclared(call.client_can, *known, params); !missing.empty())
       return refuse("the client has not declared `" + std::string(missing) + "`");
     std::string problem = unclear_ask(input.value);
+    if (problem.empty() && input.value.size() != (params ? 2u : 1u))
+      problem = "a request has more than `method` and `params`";
     std::string arguments;
     if (problem.empty()) arguments = judged_params(call.server, params, problem);
     if (!problem.empty()) return refuse(problem);

@@ -162,6 +162,7 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
     call.arguments = std::move(*canonical);
   }
   if (given_headers) call.given_headers = std::exchange(given_headers, std::nullopt);
+  call.may_be_task = params["task"].is_object();
   // Everything but the arguments is sent as it was said.
   std::string sent_params = R"({"name":)" + quoted(call.tool) + R"(,"arguments":)" + call.arguments;
   for (const json::Member member : params.members()) {

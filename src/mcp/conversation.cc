@@ -271,7 +271,13 @@ void Conversation::Core::take_in(Stream stream, Message& message, std::uint64_t 
       return;
     case Message::Kind::Request: return client_request(stream, message, batch);
     case Message::Kind::Notification: client_notification(stream, message); break;
-    default: client_answer(stream, message);
+    default:
+      if (auto judged = without_unjudged_members(message)) {
+        Message bare(std::move(*judged), options.client_bytes_max);
+        client_answer(stream, bare);
+      } else {
+        client_answer(stream, message);
+      }
   }
   if (batch == 0 && !open_on_stream.contains(stream)) out->push_back(Accepted{stream});
 }
@@ -460,6 +466,7 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
   Message message(std::move(bytes), options.server_bytes_max);
   // Only Baton says what it decided; and what nobody can judge is dropped first, where the pack says so.
   if (auto cleaned = without_own_meta(message)) return from_server(server, std::move(*cleaned), ticket);
+  if (auto judged = without_unjudged_members(message)) return from_server(server, std::move(*judged), ticket);
   if (governed.drops_unknown_content)
     if (auto known = without_unknown_content(message)) return from_server(server, std::move(*known), ticket);
   switch (message.kind()) {

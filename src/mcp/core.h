@@ -139,6 +139,7 @@ struct Call {
   const Revision* revision = nullptr;
   ClientAbilities client_can = {};
   std::string token, sent_token;  // of the client's request; empty: none
+  bool may_be_task = false;       // the client asked for one
   Verdict verdict;
   std::int64_t attempts = 0;
   Milliseconds began = 0;
