@@ -123,6 +123,9 @@ void Conversation::Core::ask_verdict(Ask& ask, Verdict verdict) {
       out->push_back(Cancel{number, ask.call_id, ask.verdict.approval_id});
       return end_ask(number);
     case Verdict::Kind::Refused:
+      if (const std::size_t most = ask.verdict.bytes_max; most != 0)
+        ask.verdict.denial = arguments_too_large(ask.name, ask.bytes.size(), most);
+      [[fallthrough]];
     case Verdict::Kind::Unreachable: return ask_refused(ask, Denial(ask.verdict.denial));
   }
 }

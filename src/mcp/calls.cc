@@ -118,6 +118,12 @@ Denial unjudged(std::string_view name, const Outcome& outcome, std::size_t bytes
   return denial_of(report(Code::output_unjudged, {}, {{"tool", name}, {"problem", outcome.unjudged}}));
 }
 
+Denial arguments_too_large(std::string_view name, std::size_t bytes, std::size_t bytes_max) {
+  const std::string problem = "the arguments of `" + std::string(name) + "` have " + std::to_string(bytes) +
+                              " bytes, and at most " + std::to_string(bytes_max) + " can be judged";
+  return denial_of(report(Code::HTTP_BODY_TOO_LARGE, {}, {{"problem", problem}}));
+}
+
 namespace {
 
 // Can the client be sent away while a person is asked, and come back?
@@ -413,6 +419,8 @@ void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
       }
       return wait_for_person(call);
     case Verdict::Kind::Refused:
+      if (const std::size_t most = call.verdict.bytes_max; most != 0)
+        call.verdict.denial = arguments_too_large(call.client_name, call.arguments.size(), most);
       if (is_wanted && call.is_tool() && !catalogue.was_shown(call.client_name) &&
           (has_listed || hides(call.verdict.denial.rule))) {
         ++counts.denied;

@@ -220,6 +220,8 @@ struct Session {
   Catalogue::Held held = {};  // what definitions are held to
   // The pack's mcp.unknown_content: blocks of types that are not known are dropped from results. False: such a result is refused.
   bool drops_unknown_content = false;
+  // What the node accepts: a result with more is not handed on, also where what is judged of it is small. 0: not known.
+  std::size_t body_bytes_max = 0;
   // Answers that come with a call, and that no server asked for here, reach the server: nothing of the kind has a contract.
   bool unasked_answers_pass = false;
 };

@@ -224,6 +224,8 @@ struct HeldMessage {
 
 // Why a result is not handed on: it is too large, or it has something that nobody can judge.
 Denial unjudged(std::string_view name, const Outcome& outcome, std::size_t bytes_max);
+// Why a call is refused whose arguments, `bytes` of them, are more than the node accepts.
+Denial arguments_too_large(std::string_view name, std::size_t bytes, std::size_t bytes_max);
 
 class Conversation::Core {
  public:
