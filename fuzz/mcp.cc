@@ -198,7 +198,10 @@ class World {
               id, "tools/call",
               R"({"name":")" + tool + R"(","arguments":{"x":1},"requestState":)" + state_ + "," + meta + "}");
         return m::request(id, "tools/call", R"({"name":"baton_status",)" + meta + "}");
-      default: return m::request(id, "tools/call", R"({"name":")" + tool + R"(","arguments":{"x":1},)" + meta + "}");
+      default:
+        return m::request(
+            id, "tools/call",
+            R"({"name":")" + tool + R"(","arguments":{"x":1},)" + (which % 2 == 0 ? R"("task":{},)" : "") + meta + "}");
     }
   }
 

@@ -18,6 +18,7 @@
 #include "mcp/lines.h"
 #include "mcp/message.h"
 #include "mcp/node.h"
+#include "mcp/outline.h"
 #include "mcp/output.h"
 #include "mcp/revision.h"
 #include "mcp/sealed_state.h"
@@ -156,6 +157,54 @@ TEST(McpLines, AnIdIsFoundAtEitherEnd) {
   EXPECT_EQ(id_in_ends(R"({"result":{"id":3,"x":)", R"("id":3}})"), "");       // of something inside
   EXPECT_EQ(id_in_ends(R"({"result":{"x":")", R"(..."id":9} and more)"), "");  // of a text
   EXPECT_EQ(id_in_ends("", ""), "");
+}
+
+// --- what cannot be parsed ------------------------------------------------------------------------------------------------------------
+
+std::string shown(std::string_view text) {
+  std::string out;
+  for (const Outline& one : outlines_of(text)) {
+    out += out.empty() ? "" : " | ";
+    if (one.is_after_text) out += "log ";
+    if (one.is_piece) out += "piece ";
+    if (one.has_version) out += "2.0 ";
+    if (one.has_method) out += "method ";
+    if (one.is_answer) out += one.has_answer_object ? "answer " : "answer? ";
+    for (const std::string& id : one.ids) out += id + " ";
+  }
+  return out;
+}
+
+TEST(McpOutline, MembersOfTheMessageItselfCount) {
+  EXPECT_EQ(shown(R"({"jsonrpc":"2.0","id":7,"result":{"method":"GET","id":8,"x":NaN}})"), "2.0 answer 7 ");
+  EXPECT_EQ(shown(R"({"result":[{"x":-Infinity}],"jsonrpc":"2.0","id" : "a b"})"), R"(2.0 answer? "a b" )");
+  EXPECT_EQ(shown(R"({"jsonrpc":"2.0","id":1,"id":2,"method":"x","params":{"result":1)"), "2.0 method 1 2 ");
+  EXPECT_EQ(shown(R"({"a":"\"id\":9","id":null,"error":null,"b":["error":{}]})"), "");
+  EXPECT_EQ(shown(R"({"a":"result","b":"method"})"), "");
+  EXPECT_EQ(shown("{'jsonrpc': '2.0', 'id': 3, 'result': {'a': None}}"), "2.0 answer 3 ");
+}
+
+TEST(McpOutline, WhatIsInFrontAndAroundIsSkipped) {
+  EXPECT_EQ(shown("\xef\xbb\xbf  {\"id\":1,\"result\":{}}"), "answer 1 ");
+  EXPECT_EQ(shown(R"(INFO [main] {x} {"id":1,"result":{}})"), "log answer 1 ");
+  EXPECT_EQ(shown(R"([{"id":1,"result":{}}, {"id":2,"method":"m"}, NaN])"), "answer 1  | method 2 ");
+  EXPECT_EQ(shown(R"([[{"id":1,"result":{}}]])"), "answer 1 ");
+  EXPECT_EQ(shown(R"({"id":1,"result":{}}{"id":2,"result":{}})"), "answer 1  | answer 2 ");
+  EXPECT_EQ(shown(R"([INFO] {"id":1,"result":{}})"), "log answer 1 ");
+  EXPECT_EQ(shown(R"(  "id": 7,)"), "piece 7 ");
+  EXPECT_EQ(shown(R"("result":)"), "piece answer ");
+  EXPECT_EQ(shown(R"("result" is good)"), "piece ");
+  for (const char* nothing : {"", "listening", "[", "]", "{}}", "[]", "\xef\xbb\xbf"})
+    EXPECT_EQ(shown(nothing), "") << nothing;
+}
+
+TEST(McpOutline, OnePass) {
+  // Quadratic time would be minutes.
+  for (const std::string_view part : {"{", "{\"", "[", "{ ", "\"a\":", "{\"a\":{"}) {
+    std::string text;
+    while (text.size() < (8u << 20)) text += part;
+    EXPECT_LE(outlines_of(text).size(), 4096u) << part;
+  }
 }
 
 // --- the catalogue ------------------------------------------------------------------------------------------------------------------

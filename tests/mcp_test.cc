@@ -208,6 +208,7 @@ class Player {
     for (const Node one : given["contracts"].elements()) session.contracts->emplace(one.string());
     session.held.wording_may_change = given["wording_may_change"].is_true();
     session.held.suspicious_is_withheld = given["suspicious_is_withheld"].is_true();
+    session.body_bytes_max = static_cast<std::size_t>(number_in(given, "body_bytes_max"));
     if (!given["lock"]) return;
     std::vector<contract::ServerTools> servers;
     for (const json::Member one : given["lock"].members()) {

@@ -265,6 +265,7 @@ const std::vector<Shape>& shapes() {
         {"contracts", "[]string", true, "the names of its contracts"},
         {"wording_changes", "string", true, "refuse or allow"},
         {"suspicious_text", "string", true, "warn or withhold"},
+        {"body_bytes", "integer", true, "the largest body that the node accepts: a result with more cannot be judged"},
         {"tools_lock", "object", kMaybe, "tools.lock.json, where the pack has one"}}},
       {"StartDecision",
        "Whether the call may begin.",

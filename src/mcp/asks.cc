@@ -123,6 +123,9 @@ void Conversation::Core::ask_verdict(Ask& ask, Verdict verdict) {
       out->push_back(Cancel{number, ask.call_id, ask.verdict.approval_id});
       return end_ask(number);
     case Verdict::Kind::Refused:
+      if (const std::size_t most = ask.verdict.bytes_max; most != 0)
+        ask.verdict.denial = arguments_too_large(ask.name, ask.bytes.size(), most);
+      [[fallthrough]];
     case Verdict::Kind::Unreachable: return ask_refused(ask, Denial(ask.verdict.denial));
   }
 }
@@ -169,22 +172,16 @@ void Conversation::Core::ask_refused(Ask& ask, const Denial& denial) {
 
 void Conversation::Core::ask_client(Ask& ask) {
   Message message(std::move(ask.bytes), options.server_bytes_max);
-  std::vector<Splice> splices;
-  std::string shown = ask.id;
-  if (asked.contains(shown) || elicitations.contains(shown)) {
-    shown = own_id();
-    splices.push_back(replacing(message.id(), shown));
-  }
-  AskedOfClient whose{ask.server, ask.id, message.progress_token(), message.progress_token(), ask.number};
+  std::string shown = id_for_client();
+  std::vector<Splice> splices = {replacing(message.id(), shown)};
+  AskedOfClient whose{ask.server, ask.id, message.progress_token(), {}, ask.number};
   if (!whose.token.empty()) {
-    if (asked_tokens.contains(whose.sent_token)) {
-      whose.sent_token = own_id();
-      splices.push_back(replacing(message.progress_token_node(), whose.sent_token));
-    }
+    whose.sent_token = id_for_client();
+    splices.push_back(replacing(message.progress_token_node(), whose.sent_token));
     asked_tokens[whose.sent_token] = shown;
   }
   asked.emplace(std::move(shown), std::move(whose));
-  std::string bytes = splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices));
+  std::string bytes = splice(message.bytes(), std::move(splices));
   out->push_back(ToClient{stream_for(ask.server, ask.ticket), std::move(bytes), false, 0});
 }
 
@@ -199,8 +196,7 @@ void Conversation::Core::ask_answered(Ask& ask, Message& message) {
     answer_server(ask, error_message(ask.id, kDenied, text_of(denial), denied_data(denial)));
     return end_ask(ask.number);
   }
-  ask.held =
-      ask.id == message.id_text() ? message.take_bytes() : splice(message.bytes(), {replacing(message.id(), ask.id)});
+  ask.held = splice(message.bytes(), {replacing(message.id(), ask.id)});
   ask.state = State::Settling;
   disarm(ask.total);
   settle(ask, outcome, true);
@@ -291,6 +287,8 @@ bool Conversation::Core::asks_for_input(Call& call, Message& message) {
     if (const std::string_view missing = undeclared(call.client_can, *known, params); !missing.empty())
       return refuse("the client has not declared `" + std::string(missing) + "`");
     std::string problem = unclear_ask(input.value);
+    if (problem.empty() && input.value.size() != (params ? 2u : 1u))
+      problem = "a request has more than `method` and `params`";
     std::string arguments;
     if (problem.empty()) arguments = judged_params(call.server, params, problem);
     if (!problem.empty()) return refuse(problem);

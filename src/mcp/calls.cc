@@ -2,6 +2,7 @@
 // The way of a call: proposed, perhaps waited for, begun, forwarded, perhaps tried again, settled, answered.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "contract/plan.h"
@@ -41,18 +42,69 @@ bool hides(std::string_view reason) {
 // Reasons that do not speak against trying once more: the call has its place in these already.
 bool is_of_counting(std::string_view reason) { return reason == info(Code::session_limit_exceeded).name; }
 
-// What a person is shown of arguments; whoever decides sees the rest by `baton approvals show`.
-constexpr std::size_t kShownArguments = 2'000;
+// What a question shows of a call. `baton approvals show` shows all of it.
+constexpr std::size_t kShownArguments = 2'000;  // bytes; a question with more is cut, and its answer approves nothing
+constexpr std::size_t kShownValue = 100;        // bytes of each text or number where arguments are cut
+constexpr std::size_t kShownName = 200;
+
+// Can a question show all that the user would approve?
+bool is_shown_whole(const Call& call) {
+  return call.arguments.size() <= kShownArguments && printable(call.arguments).size() <= kShownArguments &&
+         printable(call.client_name).size() <= kShownName;
+}
+
+std::string cut(std::string_view text) {
+  if (text.size() <= kShownValue) return std::string(text);
+  std::size_t size = kShownValue;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;  // not inside a character
+  return std::string(text.substr(0, size)) + "... (" + std::to_string(text.size() - size) + " more bytes)";
+}
+
+// Each value is cut for itself, so that a long one hides no other. Stops where no more is shown.
+void append_cut(std::string& out, json::Node node) {
+  if (out.size() > 2 * kShownArguments) return;
+  if (node.is_string()) {
+    out += quoted(cut(node.string()));
+  } else if (node.is_array() || node.is_object()) {
+    out += node.is_array() ? '[' : '{';
+    const char* separator = "";
+    for (const json::Node one : node.elements()) {
+      out += std::exchange(separator, ",");
+      append_cut(out, one);
+      if (out.size() > 2 * kShownArguments) return;
+    }
+    for (const json::Member one : node.members()) {
+      out += std::exchange(separator, ",") + quoted(cut(one.name())) + ':';
+      append_cut(out, one.value);
+      if (out.size() > 2 * kShownArguments) return;
+    }
+    out += node.is_array() ? ']' : '}';
+  } else {
+    out += cut(text_of(node));
+  }
+}
+
+std::string shown_arguments(const Call& call) {
+  if (is_shown_whole(call)) return printable(call.arguments);
+  std::string out;
+  if (const auto arguments = json::parse(call.arguments)) append_cut(out, arguments->root());
+  return printable(out, kShownArguments);
+}
 
 // {"message":...,"requestedSchema":...}: a form without fields, which every client can show. Whoever decides is told what about.
-std::string elicitation_params(const Call& call, bool user_decides) {
+std::string elicitation_params(const Call& call, bool user_is_operator) {
   const std::string& id = call.verdict.approval_id;
-  const std::string waits =
-      user_decides ? " with " + printable(call.arguments, kShownArguments) + " waits for your approval, " + id +
-                         " (`baton approvals show " + id + "`). Accept to approve it, decline to refuse it."
-                   : " waits for the approval " + id + ". An operator decides it (`baton approvals show " + id +
-                         "`). Accept to go on waiting, decline to give it up.";
-  const std::string text = "The call of `" + printable(call.client_name, 200) + "`" + waits;
+  const std::string show = " (`baton approvals show " + id + "`)";
+  std::string text = "The call of `" + printable(call.client_name, kShownName) + "`";
+  if (user_is_operator) text += " with " + shown_arguments(call);
+  if (user_is_operator && is_shown_whole(call)) {
+    text += " waits for your approval, " + id + show + ". Accept to approve it, decline to refuse it.";
+  } else {
+    text += " waits for the approval " + id + ". ";
+    if (user_is_operator)
+      text += "Its arguments are too long to be shown whole here, so your answer does not approve it. ";
+    text += "An operator decides it" + show + ". Accept to go on waiting, decline to give it up.";
+  }
   return R"({"message":)" + quoted(text) + R"(,"requestedSchema":{"type":"object","properties":{}}})";
 }
 
@@ -64,6 +116,12 @@ Denial unjudged(std::string_view name, const Outcome& outcome, std::size_t bytes
         report(Code::output_too_large, {},
                {{"tool", name}, {"bytes", std::to_string(outcome.bytes)}, {"limit", std::to_string(bytes_max)}}));
   return denial_of(report(Code::output_unjudged, {}, {{"tool", name}, {"problem", outcome.unjudged}}));
+}
+
+Denial arguments_too_large(std::string_view name, std::size_t bytes, std::size_t bytes_max) {
+  const std::string problem = "the arguments of `" + std::string(name) + "` have " + std::to_string(bytes) +
+                              " bytes, and at most " + std::to_string(bytes_max) + " can be judged";
+  return denial_of(report(Code::HTTP_BODY_TOO_LARGE, {}, {{"problem", problem}}));
 }
 
 namespace {
@@ -110,6 +168,7 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
     call.arguments = std::move(*canonical);
   }
   if (given_headers) call.given_headers = std::exchange(given_headers, std::nullopt);
+  call.may_be_task = params["task"].is_object();
   // Everything but the arguments is sent as it was said.
   std::string sent_params = R"({"name":)" + quoted(call.tool) + R"(,"arguments":)" + call.arguments;
   for (const json::Member member : params.members()) {
@@ -360,6 +419,8 @@ void Conversation::Core::verdict(CallNumber number, Verdict verdict) {
       }
       return wait_for_person(call);
     case Verdict::Kind::Refused:
+      if (const std::size_t most = call.verdict.bytes_max; most != 0)
+        call.verdict.denial = arguments_too_large(call.client_name, call.arguments.size(), most);
       if (is_wanted && call.is_tool() && !catalogue.was_shown(call.client_name) &&
           (has_listed || hides(call.verdict.denial.rule))) {
         ++counts.denied;
@@ -406,13 +467,18 @@ void Conversation::Core::end_call(CallNumber number) {
 
 // --- asking a person ----------------------------------------------------------------------------------------------------------------
 
+// The client's user decides only what the question showed whole.
+bool Conversation::Core::user_decides(const Call& call) const {
+  return governed.user_is_operator && is_shown_whole(call);
+}
+
 void Conversation::Core::wait_for_person(Call& call) {
   call.state = State::Waiting;
   if (comes_back(call)) return ask_round(call);
   const OpenRequest& request = open_requests.at(call.open);
   out->push_back(AwaitApproval{call.number, call.verdict.approval_id});
   if (call.client_can.forms && call.era == Era::Legacy) {
-    call.elicitation = own_id();
+    call.elicitation = id_for_client();
     elicitations.emplace(call.elicitation, call.number);
     out->push_back(ToClient{
         request.stream,
@@ -460,13 +526,13 @@ bool Conversation::Core::come_back(Call& call, Message& message, std::string_vie
     }
     const json::Node action = params["inputResponses"][kApprovalKey]["action"];
     if (action.is_text("decline")) {
-      if (governed.user_is_operator) out->push_back(Decide{state->approval_id, state->upstream, false});
+      if (user_decides(call)) out->push_back(Decide{state->approval_id, state->upstream, false});
       out->push_back(Cancel{call.number, call.call_id, state->approval_id});
       deny(call,
            denial_of(report(Code::checkpoint_denied, {}, {{"suggestion", "the user of this client gave it up"}})));
       return true;
     }
-    if (action.is_text("accept") && governed.user_is_operator)
+    if (action.is_text("accept") && user_decides(call))
       out->push_back(Decide{state->approval_id, state->upstream, true});
     call.state = State::Waiting;
     out->push_back(AwaitApproval{call.number, state->approval_id});
@@ -546,10 +612,10 @@ void Conversation::Core::elicitation_answered(CallNumber number, Message& messag
   Call& call = found->second;
   call.elicitation.clear();
   const json::Node action = message.result()["action"];
-  if (action.is_text("accept") && governed.user_is_operator)
+  if (action.is_text("accept") && user_decides(call))
     out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, true});
   if (!action.is_text("decline")) return;
-  if (governed.user_is_operator) out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, false});
+  if (user_decides(call)) out->push_back(Decide{call.verdict.approval_id, call.verdict.approval_digest, false});
   out->push_back(LeaveApproval{number});
   out->push_back(Cancel{number, call.call_id, call.verdict.approval_id});
   deny(call, denial_of(report(Code::checkpoint_denied, {}, {{"suggestion", "the user of this client gave it up"}})));
@@ -563,7 +629,7 @@ void Conversation::Core::forward(Call& call, bool is_retry) {
   ++counts.forwarded;
   const OpenRequest& request = open_requests.at(call.open);
   // A server must not see an id twice: what is tried again has one of its own.
-  const std::string id = is_retry ? own_id() : unused_id(call.server, request.id);
+  const std::string id = is_retry ? id_for_server(call.server) : unused_id(call.server, request.id);
   std::string bytes =
       R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":)" + quoted(call.method) + R"(,"params":)" + call.params + "}";
   call.sent = send({Sent::Whose::Call, call.server, id, call.number}, std::move(bytes), request.stream, call.method,

@@ -19,6 +19,21 @@ constexpr std::uint64_t kDroppedNotes = 20;  // how many of them the log has
 // A number of more digits is another one to a server that reads numbers as double: it would answer, or speak of, another request.
 bool is_exact(std::string_view id) { return id.starts_with('"') || id.size() <= 15; }
 
+// Of a message that is broken: read from the tree where there is one.
+std::vector<Outline> outlines_in(const Message& message) {
+  const json::Node root = message.root();
+  if (!root.is_object()) return outlines_of(message.bytes());
+  Outline out;
+  out.has_version = root["jsonrpc"].is_text("2.0");
+  out.has_method = static_cast<bool>(root["method"]);
+  for (const json::Node answer : {root["result"], root["error"]}) {
+    out.is_answer = out.is_answer || (answer && !answer.is_null());
+    out.has_answer_object = out.has_answer_object || answer.is_object();
+  }
+  if (!message.id_text().empty()) out.ids.push_back(message.id_text());
+  return {std::move(out)};
+}
+
 }  // namespace
 
 Conversation::Core::Core(Options given)
@@ -35,11 +50,25 @@ Conversation::Core::Core(Options given)
 
 // --- numbers and ids ----------------------------------------------------------------------------------------------------------------
 
-std::string Conversation::Core::own_id() { return quoted(options.id_prefix + "-" + std::to_string(next_number++)); }
+// The client may have chosen such an id itself.
+std::string Conversation::Core::id_for_server(std::size_t server) {
+  while (true) {
+    std::string id = quoted(options.id_prefix + "-" + std::to_string(next_number++));
+    if (!by_sent_id[server].contains(id) && !by_sent_token[server].contains(id) && !task_tokens[server].contains(id))
+      return id;
+  }
+}
+
+std::string Conversation::Core::id_for_client() {
+  while (true) {
+    std::string id = quoted(options.id_prefix + "-to-client-" + std::to_string(next_for_client++));
+    if (!asked.contains(id) && !elicitations.contains(id) && !asked_tokens.contains(id)) return id;
+  }
+}
 
 std::string Conversation::Core::unused_id(std::size_t server, std::string_view wanted) {
   std::string id(wanted);
-  return by_sent_id[server].contains(id) || !is_exact(id) ? own_id() : id;
+  return by_sent_id[server].contains(id) || !is_exact(id) ? id_for_server(server) : id;
 }
 
 Timer Conversation::Core::arm(CallNumber call, Milliseconds after) {
@@ -71,7 +100,7 @@ void Conversation::Core::rang(Timer timer) {
 
 std::string Conversation::Core::unused_token(std::size_t server, const std::string& wanted) {
   const bool is_taken = by_sent_token[server].contains(wanted) || task_tokens[server].contains(wanted);
-  return is_taken || !is_exact(wanted) ? own_id() : wanted;
+  return is_taken || !is_exact(wanted) ? id_for_server(server) : wanted;
 }
 
 std::string Conversation::Core::unreachable_text(std::size_t server) const {
@@ -242,7 +271,13 @@ void Conversation::Core::take_in(Stream stream, Message& message, std::uint64_t 
       return;
     case Message::Kind::Request: return client_request(stream, message, batch);
     case Message::Kind::Notification: client_notification(stream, message); break;
-    default: client_answer(stream, message);
+    default:
+      if (auto judged = without_unjudged_members(message)) {
+        Message bare(std::move(*judged), options.client_bytes_max);
+        client_answer(stream, bare);
+      } else {
+        client_answer(stream, message);
+      }
   }
   if (batch == 0 && !open_on_stream.contains(stream)) out->push_back(Accepted{stream});
 }
@@ -363,9 +398,7 @@ void Conversation::Core::client_notification(Stream stream, Message& message) {
     }
     const AskedOfClient& whose = by->second;
     if (cannot_reach(whose.server)) return;
-    std::string bytes = whose.token == whose.sent_token
-                            ? message.take_bytes()
-                            : splice(message.bytes(), {replacing(message.progress_token_node(), whose.token)});
+    std::string bytes = splice(message.bytes(), {replacing(message.progress_token_node(), whose.token)});
     out->push_back(ToServer{whose.server, std::move(bytes), 0, stream, "notifications/progress", {}, {}, agreed});
     return;
   }
@@ -422,8 +455,7 @@ void Conversation::Core::client_answer(Stream stream, Message& message) {
     return;
   }
   if (cannot_reach(whose.server)) return;
-  std::string bytes =
-      whose.id == id ? message.take_bytes() : splice(message.bytes(), {replacing(message.id(), whose.id)});
+  std::string bytes = splice(message.bytes(), {replacing(message.id(), whose.id)});
   out->push_back(ToServer{whose.server, std::move(bytes), 0, stream, {}, {}, {}, agreed});
 }
 
@@ -434,6 +466,7 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
   Message message(std::move(bytes), options.server_bytes_max);
   // Only Baton says what it decided; and what nobody can judge is dropped first, where the pack says so.
   if (auto cleaned = without_own_meta(message)) return from_server(server, std::move(*cleaned), ticket);
+  if (auto judged = without_unjudged_members(message)) return from_server(server, std::move(*judged), ticket);
   if (governed.drops_unknown_content)
     if (auto known = without_unknown_content(message)) return from_server(server, std::move(*known), ticket);
   switch (message.kind()) {
@@ -445,8 +478,10 @@ void Conversation::Core::from_server(std::size_t server, std::string bytes, Tick
       return;
     case Message::Kind::Batch: {
       const std::vector<std::string> elements = message.elements();
-      for (const std::string& element : elements)
+      for (const std::string& element : elements) {
         if (!element.starts_with('[')) from_server(server, element, ticket);
+        else unreadable_from_server(server, Message(element), ticket, "its answer is a batch within a batch");
+      }
       return;
     }
     case Message::Kind::Request: return server_asks(server, message, ticket);
@@ -490,24 +525,52 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   deny(call->second, {std::string(info(why.code).name), why.message, why.help});
 }
 
-// What cannot be read and names an open request was its answer: there will be no other.
+// The open requests whose answer this was. An answer without an id, or a piece of one, is that of the one request that is open.
+std::vector<Ticket> Conversation::Core::answered_by(std::size_t server, const Outline& said) {
+  if (said.is_after_text && !(said.has_version && said.is_answer)) return {};  // a line of a log
+  std::string& piece_id = servers[server].piece_id;
+  std::vector<std::string> ids;
+  for (const std::string& text : said.ids)
+    if (const auto document = json::parse(text))
+      if (std::string id = id_key(document->root()); !id.empty()) ids.push_back(std::move(id));
+  if (said.is_piece && !said.is_answer) {
+    if (!ids.empty()) piece_id = ids.back();
+    return {};
+  }
+  if (said.is_piece && ids.empty() && by_sent_id[server].contains(piece_id)) ids.push_back(piece_id);
+  piece_id.clear();
+  std::vector<Ticket> out;
+  for (const std::string& id : ids)
+    if (const auto found = by_sent_id[server].find(id); found != by_sent_id[server].end()) out.push_back(found->second);
+  const bool looks_like_one = said.has_answer_object || (said.has_version && said.is_answer);
+  if (ids.empty() && looks_like_one && by_sent_id[server].size() == 1)
+    out.push_back(by_sent_id[server].begin()->second);
+  return out;
+}
+
+// What cannot be read and names an open request was its answer: there will be no other. A request of the server's own is answered.
 void Conversation::Core::unreadable_from_server(std::size_t server, const Message& message, Ticket ticket,
                                                 const std::string& problem) {
-  if (message.root()["method"]) return;  // a request of its own: its id is none of ours
-  std::string id = message.id_text();
-  if (id.empty()) {
-    const std::string& bytes = message.bytes();
-    if (bytes.substr(0, Lines::kKept).find(R"("method")") != std::string::npos) return;
-    const std::size_t tail = bytes.size() > Lines::kKept ? bytes.size() - Lines::kKept : 0;
-    const std::string text = id_in_ends(bytes.substr(0, Lines::kKept), std::string_view(bytes).substr(tail));
-    if (const auto document = json::parse(text)) id = id_key(document->root());
-    // Without an id it is the answer of the one request that is open, if it looks like one.
-    const bool is_answer =
-        bytes.starts_with('{') && (bytes.find(R"("result")") < Lines::kKept || bytes.find(R"("error")") < Lines::kKept);
-    if (id.empty() && is_answer && ticket == 0 && by_sent_id[server].size() == 1)
-      ticket = by_sent_id[server].begin()->second;
+  std::vector<Ticket> answered;
+  bool has_others = false;  // messages that are no answers
+  for (const Outline& said : outlines_in(message)) {
+    if (said.has_method && !said.is_answer) {
+      has_others = true;
+      const auto id = said.ids.size() == 1 ? json::parse(said.ids[0]) : tl::make_unexpected(json::ParseError{});
+      const std::string key = id ? id_key(id->root()) : std::string();
+      if (said.is_after_text || said.is_piece || key.empty()) continue;
+      const bool is_request = message.root()["method"].is_string() && message.root()["jsonrpc"].is_text("2.0");
+      const int code = is_request ? kInvalidParams : message.fault_code();
+      out->push_back(ToServer{server, error_message(key, code, message.fault()), 0, kAside, {}, {}, {}, agreed});
+      continue;
+    }
+    for (const Ticket one : answered_by(server, said)) answered.push_back(one);
   }
-  if (const auto found = by_sent_id[server].find(id); found != by_sent_id[server].end()) ticket = found->second;
+  if (answered.empty() && ticket != 0 && !has_others) answered.push_back(ticket);  // the transport knows
+  for (const Ticket one : answered) answer_failed(server, one, problem);
+}
+
+void Conversation::Core::answer_failed(std::size_t server, Ticket ticket, const std::string& problem) {
   const auto found = sent.find(ticket);
   if (found == sent.end() || found->second.server != server) return;
   const Sent what = found->second;
@@ -654,7 +717,6 @@ void Conversation::Core::server_notification(std::size_t server, Message& messag
       const CallNumber number = one->second.ask;
       asked.erase(one);
       if (const auto ask = asks.find(number); ask != asks.end()) give_up(ask->second);
-      if (shown == text) return pass(stream_for(server, ticket));
       return pass(stream_for(server, ticket), {replacing(id, shown)});
     }
     for (auto& [number, ask] : asks)
@@ -771,7 +833,7 @@ void Conversation::Core::server_back(std::size_t server) {
   state.is_ready = false;
   const std::uint64_t number = next_number++;
   own_requests.emplace(number, OwnRequest{OwnRequest::Kind::Initialize, server, 0, 0, 0});
-  const std::string id = own_id();
+  const std::string id = id_for_server(server);
   send({Sent::Whose::Own, server, id, number}, request(id, "initialize", initialize_params), kAside, "initialize", {},
        nullptr);
 }

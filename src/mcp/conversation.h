@@ -26,8 +26,10 @@
 //      part of an answer (`input_required`); only `ping` needs none. What the client has not declared, and what is not known, is
 //      refused. The client's answer reaches the server after the node has recorded it, unless an assertion blocks it.
 //   5. What needs no verdict passes as its own bytes, in both directions: fields, extensions, known notifications. Ids and progress
-//      tokens are changed only where two that are open at once would be the same. Progress passes only for a request that the server
-//      has. No member of a `_meta` that begins with `dev.baton` comes from a server to the client.
+//      tokens of the client are changed only where two that are open at once would be the same. A server's request always has an id, and a
+//      progress token, of Baton's own for the client: no server can choose the id of Baton's own questions, or of another server's.
+//      Progress passes only for a request that the server has. No member of a `_meta` that begins with `dev.baton` comes from a server
+//      to the client.
 //   6. Memory is bounded by the limits in Options, whatever is sent.
 //   7. Where the node cannot be reached nothing goes ahead, and the answer says so.
 //   8. Nothing is asked of the node before OpenSession was answered, and a message that names a session (kMetaSession) goes ahead in
@@ -218,6 +220,8 @@ struct Session {
   Catalogue::Held held = {};  // what definitions are held to
   // The pack's mcp.unknown_content: blocks of types that are not known are dropped from results. False: such a result is refused.
   bool drops_unknown_content = false;
+  // What the node accepts: a result with more is not handed on, also where what is judged of it is small. 0: not known.
+  std::size_t body_bytes_max = 0;
   // Answers that come with a call, and that no server asked for here, reach the server: nothing of the kind has a contract.
   bool unasked_answers_pass = false;
 };

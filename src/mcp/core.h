@@ -14,6 +14,7 @@
 #include "mcp/conversation.h"
 #include "mcp/message.h"
 #include "mcp/methods.h"
+#include "mcp/outline.h"
 
 namespace baton::mcp {
 
@@ -61,9 +62,9 @@ struct Sent {
 // A request of a server that the client has not answered yet.
 struct AskedOfClient {
   std::size_t server = 0;
-  std::string id;  // as the server calls it
-  std::string token, sent_token;
-  CallNumber ask = 0;  // by which it was judged; 0: it needs no verdict (ping)
+  std::string id;                 // as the server calls it
+  std::string token, sent_token;  // as the server, and as the client, calls it; empty: none
+  CallNumber ask = 0;             // by which it was judged; 0: it needs no verdict (ping)
 };
 
 // Something that a server wants of the client, judged like a call: a request of its own, or one of the input requests in an answer
@@ -138,6 +139,7 @@ struct Call {
   const Revision* revision = nullptr;
   ClientAbilities client_can = {};
   std::string token, sent_token;  // of the client's request; empty: none
+  bool may_be_task = false;       // the client asked for one
   Verdict verdict;
   std::int64_t attempts = 0;
   Milliseconds began = 0;
@@ -186,6 +188,7 @@ struct ServerState {
   std::uint64_t chain = 0;                 // the generation of the list whose pages the client reads
   std::uint64_t pinning = 0;               // the gathering that reads them now
   std::set<std::string> resources;         // uris that it listed, of several servers
+  std::string piece_id;                    // that it wrote on a line of its own: the answer may follow
 };
 
 // A message with the result of a task, while that is judged.
@@ -221,6 +224,8 @@ struct HeldMessage {
 
 // Why a result is not handed on: it is too large, or it has something that nobody can judge.
 Denial unjudged(std::string_view name, const Outcome& outcome, std::size_t bytes_max);
+// Why a call is refused whose arguments, `bytes` of them, are more than the node accepts.
+Denial arguments_too_large(std::string_view name, std::size_t bytes, std::size_t bytes_max);
 
 class Conversation::Core {
  public:
@@ -240,6 +245,9 @@ class Conversation::Core {
 
   void from_server(std::size_t server, std::string bytes, Ticket ticket);
   void oversized_from_server(std::size_t server, std::string_view head, std::string_view tail, Ticket ticket);
+  std::vector<Ticket> answered_by(std::size_t server, const Outline& said);
+  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket, const std::string& problem);
+  void answer_failed(std::size_t server, Ticket ticket, const std::string& problem);
   void server_answer(std::size_t server, Message& message);
   void server_notification(std::size_t server, Message& message, Ticket ticket);
   static int error_code_of(const Message& message);
@@ -257,7 +265,8 @@ class Conversation::Core {
   void finish_batch(std::uint64_t number);
   void end_stream_of(Stream stream);
   std::string unused_id(std::size_t server, std::string_view wanted);  // wanted, or one of Baton's own
-  std::string own_id();
+  std::string id_for_server(std::size_t server);  // an id or token that nothing open at this server has
+  std::string id_for_client();                    // the same for the client; servers never see one and never choose one
   Ticket send(Sent sent, std::string bytes, Stream stream, std::string_view method, std::string_view name,
               const Revision* revision, Ticket ticket = 0,
               std::vector<std::pair<std::string, std::string>> headers = {});
@@ -276,7 +285,6 @@ class Conversation::Core {
   bool was_sent(const OpenRequest& request, Ticket ticket) const;
   // A message without a verdict that is not let through: said in the log, the first times.
   void note_dropped(std::string_view who, std::string_view method, std::string_view why);
-  void unreadable_from_server(std::size_t server, const Message& message, Ticket ticket, const std::string& problem);
   Timer arm(CallNumber call, Milliseconds after);
   void disarm(Timer& timer);
   void rang(Timer timer);
@@ -372,6 +380,7 @@ class Conversation::Core {
   void propose(Call& call);
   bool says_so_in_headers(Call& call);
   void verdict(CallNumber number, Verdict verdict);
+  bool user_decides(const Call& call) const;
   void wait_for_person(Call& call);
   void ask_round(Call& call);
   void decision(CallNumber number, Decision decision);
@@ -433,10 +442,11 @@ class Conversation::Core {
   const Revision* modern = nullptr;  // of the newest modern request
   bool is_initialized = false;       // an initialize was answered
   bool client_is_gone = false;
-  ClientAbilities client_can = {};  // legacy
-  std::string initialize_params;    // of the client
-  std::string modern_meta;          // of the client's newest request: what Baton's own need
-  std::uint64_t next_number = 1;    // of everything that is numbered
+  ClientAbilities client_can = {};    // legacy
+  std::string initialize_params;      // of the client
+  std::string modern_meta;            // of the client's newest request: what Baton's own need
+  std::uint64_t next_number = 1;      // of everything that is numbered
+  std::uint64_t next_for_client = 1;  // of ids and tokens that the client sees
 
   std::map<Ticket, OpenRequest> open_requests;
   std::unordered_map<std::string, Ticket> by_client_id;
@@ -451,9 +461,11 @@ class Conversation::Core {
   std::map<Ticket, Sent> sent;
   std::vector<std::unordered_map<std::string, Ticket>> by_sent_id;     // of each server
   std::vector<std::unordered_map<std::string, Ticket>> by_sent_token;  // to the client's request
-  std::unordered_map<std::string, AskedOfClient> asked;                // by the id that the client sees
-  std::unordered_map<std::string, std::string> asked_tokens;           // the token that the client sees, to that id
-  std::unordered_map<std::string, CallNumber> elicitations;            // Baton's own
+  // The client sees only ids and tokens of id_for_client(), whatever a server chose: no server can have its question answered in place of
+  // another's, or of Baton's own.
+  std::unordered_map<std::string, AskedOfClient> asked;       // by the id that the client sees
+  std::unordered_map<std::string, std::string> asked_tokens;  // the token that the client sees, to that id
+  std::unordered_map<std::string, CallNumber> elicitations;   // Baton's own
   std::map<CallNumber, Call> calls;
   std::map<CallNumber, Ask> asks;
   std::vector<std::unordered_map<std::string, CallNumber>> task_tokens;  // of each server: of calls that are tasks

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The governed session of a conversation: asked for when it is needed, or joined by the token that a message names. What is promised
 // about it stands in mcp/conversation.h.
+#include <algorithm>
+
 #include "mcp/core.h"
 
 namespace baton::mcp {
@@ -87,6 +89,8 @@ void Conversation::Core::hold_to(Session session) {
   governed = std::move(session);
   catalogue.hold_to(governed.held);
   if (governed.contracts) contract_names = *governed.contracts;
+  if (governed.body_bytes_max != 0)
+    options.output_bytes_max = std::min(options.output_bytes_max, governed.body_bytes_max);
 }
 
 void Conversation::Core::session_opened(Session session) {

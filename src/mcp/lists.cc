@@ -58,7 +58,7 @@ void Conversation::Core::own_request(std::size_t server, OwnRequest own, std::st
   const std::uint64_t number = next_number++;
   own_requests.emplace(number, own);
   if (cannot_reach(server) && own.kind != OwnRequest::Kind::Initialize) return own_answered(number, server, nullptr);
-  const std::string id = own_id();
+  const std::string id = id_for_server(server);
   send({Sent::Whose::Own, server, id, number}, request(id, method, params), kAside, method, {},
        is_initialized ? agreed : modern);
 }

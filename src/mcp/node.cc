@@ -143,6 +143,7 @@ Verdict read_verdict(int status, std::string_view body) {
   Verdict out;
   if (status < 200 || status >= 300) {
     out.denial = denial_of_problem(status, body);
+    if (status == 413) out.bytes_max = bytes_max_in(out.denial.why);
     if (out.denial.rule != info(Code::node_unreachable).name) out.kind = Verdict::Kind::Refused;
     return out;
   }

@@ -57,6 +57,7 @@ struct Verdict {
   } kind = Kind::Unreachable;
   std::string call_id;  // as the node calls it; one that joins another has that one's
   Denial denial = {};
+  std::size_t bytes_max = 0;  // of Refused: the node accepts no larger body; 0: refused for another reason
   std::string approval_id = {};
   std::string approval_digest = {};
   std::vector<std::string> checkpoints = {};  // their names

@@ -45,6 +45,28 @@ constexpr std::array<std::string_view, 3> kProtocolMeta = {"io.modelcontextproto
 constexpr std::array<std::string_view, 6> kResultMembers = {
     "content", "structuredContent", "isError", "resultType", "_meta", "ttlMs"};
 
+constexpr std::string_view kServerInfo = "io.modelcontextprotocol/serverInfo";
+constexpr std::size_t kShortTextMax = 256;  // bytes of a text that nobody judges: a name, a version, an id
+
+bool is_short_text(json::Node node) { return node.is_string() && node.string().size() <= kShortTextMax; }
+bool is_short_id(json::Node node) {
+  return is_short_text(node) || (node.is_number() && node.number_text().size() <= kShortTextMax);
+}
+// Of serverInfo. Any other member is left out.
+bool is_of_server_info(const json::Member& member) {
+  constexpr std::array<std::string_view, 3> kKnown = {"name", "version", "title"};
+  return is_among(kKnown, member.name()) && is_short_text(member.value);
+}
+
+// A member of a result's _meta that the protocol defines, and that has nothing but what the protocol says.
+bool is_protocol_meta(const json::Member& member) {
+  if (!is_among(kProtocolMeta, member.name())) return false;
+  if (member.name() == kServerInfo)
+    return member.value.is_object() && all_of(member.value.members(), is_of_server_info);
+  if (member.name() == kMetaSubscriptionId) return is_short_id(member.value);
+  return member.value.is_object() && member.value.size() == 1 && is_short_text(member.value["taskId"]);
+}
+
 bool may_be_json(std::string_view text) {
   const std::size_t at = text.find_first_not_of(" \t\r\n");
   return at != std::string_view::npos &&
@@ -72,6 +94,12 @@ std::string shortened(std::string text) {
   return text;
 }
 
+bool is_time(json::Node node) {
+  constexpr std::string_view kTime = "0123456789-:.TZ+";
+  return node.is_string() && node.string().size() <= 40 &&
+         node.string().find_first_not_of(kTime) == std::string_view::npos;
+}
+
 // Annotations that can say nothing but what they are for: who a block is for, how important it is, when it changed.
 bool are_plain_annotations(json::Node annotations) {
   if (!annotations.is_object()) return false;
@@ -83,10 +111,7 @@ bool are_plain_annotations(json::Node annotations) {
       for (const json::Node who : one.value.elements())
         if (!who.is_text("user") && !who.is_text("assistant")) return false;
     } else if (one.name() == "lastModified") {
-      constexpr std::string_view kTime = "0123456789-:.TZ+";
-      if (!one.value.is_string() || one.value.string().size() > 40 ||
-          one.value.string().find_first_not_of(kTime) != std::string_view::npos)
-        return false;
+      if (!is_time(one.value)) return false;
     } else {
       return false;
     }
@@ -109,7 +134,7 @@ bool is_only_text(json::Node block) {
 bool is_more(const json::Member& member) {
   if (member.name() == "_meta") {
     if (!member.value.is_object()) return true;
-    return any_of(member.value.members(), [](const json::Member& one) { return !is_among(kProtocolMeta, one.name()); });
+    return any_of(member.value.members(), [](const json::Member& one) { return !is_protocol_meta(one); });
   }
   if (member.name() == "isError") return !member.value.is_boolean();
   if (member.name() == "resultType") return !member.value.is_text("complete");
@@ -210,7 +235,7 @@ JudgedOutput reading_of(json::Node result) {
   for (const json::Member member : result.members()) {
     if (member.name() == "_meta" && is_more(member)) {
       out += R"(,"_meta":)";
-      append_judged(out, member.value, [](const json::Member& one) { return is_among(kProtocolMeta, one.name()); });
+      append_judged(out, member.value, is_protocol_meta);
     } else if (is_more(member)) {
       more += (more.empty() ? "" : ",") + quoted(member.name()) + ':';
       append_judged(more, member.value, nothing);
@@ -509,6 +534,80 @@ std::optional<std::string> without_own_meta(const Message& message) {
   std::string out;
   append_without_own(out, message.root(), {}, false);
   return out;
+}
+
+namespace {
+
+bool is_of_answer(const json::Member& member) {
+  constexpr std::array<std::string_view, 4> kKnown = {"jsonrpc", "id", "result", "error"};
+  return is_among(kKnown, member.name());
+}
+bool is_of_request(const json::Member& member) {
+  constexpr std::array<std::string_view, 4> kKnown = {"jsonrpc", "id", "method", "params"};
+  return is_among(kKnown, member.name());
+}
+
+template <class IsKept>
+std::string with_only(json::Node object, const IsKept& is_kept) {
+  std::string out = "{";
+  for (const json::Member one : object.members()) {
+    if (!is_kept(one)) continue;
+    if (out.size() > 1) out += ',';
+    out += text_of(one.key);
+    out += ':';
+    out += text_of(one.value);
+  }
+  return out + "}";
+}
+
+// A `_meta` whose members of the protocol have only what nobody needs to judge; nothing: it is one.
+std::optional<Splice> bounded_meta(json::Node meta) {
+  const auto is_unbounded = [](const json::Member& one) {
+    return is_among(kProtocolMeta, one.name()) && !is_protocol_meta(one);
+  };
+  if (!meta.is_object() || !any_of(meta.members(), is_unbounded)) return std::nullopt;
+  std::string out = "{";
+  for (const json::Member one : meta.members()) {
+    const bool is_info = one.name() == kServerInfo && one.value.is_object();
+    if (is_unbounded(one) && !is_info) continue;
+    out += (out.size() > 1 ? "," : "") + quoted(one.name()) + ':';
+    out += is_info ? with_only(one.value, is_of_server_info) : std::string(text_of(one.value));
+  }
+  return replacing(meta, out + "}");
+}
+
+}  // namespace
+
+std::optional<std::string> without_unjudged_members(const Message& message) {
+  const json::Node root = message.root();
+  if (message.kind() == Message::Kind::Broken || !root.is_object()) return std::nullopt;
+  std::vector<Splice> splices;
+  for (const json::Node result : {message.result(), message.result()["result"], message.params()["result"]})
+    if (auto bounded = bounded_meta(result["_meta"])) splices.push_back(std::move(*bounded));
+  if (!splices.empty()) return splice(message.bytes(), std::move(splices));
+  const auto is_kept = message.is_answer() ? is_of_answer : is_of_request;
+  if (all_of(root.members(), is_kept)) return std::nullopt;
+  return with_only(root, is_kept);
+}
+
+bool is_of_task(const json::Member& member) {
+  constexpr std::array<std::string_view, 4> kNumbers = {"ttl", "ttlMs", "pollInterval", "pollIntervalMs"};
+  const std::string_view name = member.name();
+  if (name == "createdAt" || name == "lastUpdatedAt") return is_time(member.value);
+  if (is_among(kNumbers, name)) return is_short_id(member.value) ? member.value.is_number() : member.value.is_null();
+  if (name == "resultType") return member.value.is_text("task") || member.value.is_text("complete");
+  if (name == "taskId") return is_short_text(member.value);
+  if (name == "status")
+    return is_short_text(member.value) && member.value.string().size() <= 40 &&
+           member.value.string().find_first_not_of("abcdefghijklmnopqrstuvwxyz_-") == std::string_view::npos;
+  if (name == "cacheScope") return is_of_protocol(member);
+  return (name == "statusMessage" || name == "requestState") && member.value.is_string();
+}
+
+bool is_only_task(json::Node task) {
+  return all_of(task.members(), [](const json::Member& one) {
+    return one.name() == "_meta" || is_of_task(one) || (one.name() == "isError" && one.value.is_boolean());
+  });
 }
 
 namespace {

@@ -55,6 +55,14 @@ bool has_input_requests(json::Node result);
 // The text of a message of a server without what only Baton may say: members of a `_meta`, or of the data of an error, that begin with
 // `dev.baton`, wherever it is. Nothing: there are none.
 std::optional<std::string> without_own_meta(const Message& message);
+// The text of a message with the members that JSON-RPC has for a request or for an answer and no other, and without what nobody judges in
+// those members of a result's `_meta` that the protocol defines: of `serverInfo` a short name, version and title stay, of the others ids.
+// Nothing: there is nothing to take out.
+std::optional<std::string> without_unjudged_members(const Message& message);
+// Is a member of what is said of a task what the protocol says? Its `statusMessage` may be any text.
+bool is_of_task(const json::Member& member);
+// Is it the handle of a task, and nothing more?
+bool is_only_task(json::Node task);
 // The text of a message of a server without content blocks of types that are not known. Nothing: there are none.
 std::optional<std::string> without_unknown_content(const Message& message);
 

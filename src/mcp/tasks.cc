@@ -26,28 +26,25 @@ Denial unjudged(std::string_view tool, std::string_view problem) {
 }
 
 constexpr auto kInResult = std::to_array<std::string_view>({"task", "resultType"});
-constexpr auto kOfTask =
-    std::to_array<std::string_view>({"resultType", "taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt",
-                                     "ttl", "ttlMs", "pollInterval", "pollIntervalMs", "requestState"});
 
 // With anything more than a handle it is a result like any other, whatever else it says.
 json::Node task_id_in(json::Node result) {
   if (const json::Node task = result["task"]; task["taskId"].is_string())
-    return has_more_than(result, kInResult) || has_more_than(task, kOfTask) ? json::Node() : task["taskId"];
+    return has_more_than(result, kInResult) || !is_only_task(task) ? json::Node() : task["taskId"];
   if (!result["taskId"].is_string() || !result["resultType"].is_text("task")) return {};
-  return has_more_than(result, kOfTask) ? json::Node() : result["taskId"];
+  return is_only_task(result) ? result["taskId"] : json::Node();
 }
 
 // What is said of a task, with the members that a task has and its output, which is judged: nobody judges the others. Nothing: it has
 // no others.
 std::optional<Splice> without_others(json::Node said) {
-  constexpr auto kKnown = std::to_array<std::string_view>({"result", "error", "inputRequests", "cacheScope"});
+  constexpr auto kKnown = std::to_array<std::string_view>({"result", "error", "inputRequests"});
   std::string out = "{";
   bool has_others = false;
   for (const json::Member one : said.members()) {
-    const bool is_known = one.name() == "_meta" ? !removing_meta(said)
-                                                : std::ranges::find(kOfTask, one.name()) != kOfTask.end() ||
-                                                      std::ranges::find(kKnown, one.name()) != kKnown.end();
+    const bool is_known = one.name() == "_meta"
+                              ? !removing_meta(said)
+                              : is_of_task(one) || std::ranges::find(kKnown, one.name()) != kKnown.end();
     has_others = has_others || !is_known;
     if (!is_known) continue;
     out += (out.size() > 1 ? "," : "") + quoted(one.name()) + ':';
@@ -66,8 +63,9 @@ std::string Conversation::Core::task_key(std::size_t server, std::string_view id
   return std::to_string(server) + '/' + std::string(id);
 }
 
-bool Conversation::Core::is_task(const Call&, Message& message) {
-  return static_cast<bool>(task_id_in(message.result()));
+// In the legacy era only the answer to a call that asked for a task can begin one.
+bool Conversation::Core::is_task(const Call& call, Message& message) {
+  return (call.era == Era::Modern || call.may_be_task) && task_id_in(message.result());
 }
 
 void Conversation::Core::begin_task(Call& call, Message& message) {
@@ -182,7 +180,7 @@ void Conversation::Core::task_list_answered(Ticket ticket, std::size_t server, M
   std::string kept = "[";
   for (const json::Node one : list.elements()) {
     const json::Node id = one["taskId"];
-    if (!id.is_string() || !tasks.contains(task_key(server, id.string())) || has_more_than(one, kOfTask)) continue;
+    if (!id.is_string() || !tasks.contains(task_key(server, id.string())) || !is_only_task(one)) continue;
     kept += (kept.size() > 1 ? "," : "") + std::string(text_of(one));
   }
   std::vector<Splice> splices = {replacing(list, kept + "]")};

@@ -352,6 +352,8 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
       if (one.is_string()) session.contracts->emplace(one.string());
     session.held.wording_may_change = root["wording_changes"].is_text("allow");
     session.held.suspicious_is_withheld = root["suspicious_text"].is_text("withhold");
+    if (const json::Node most = root["body_bytes"]; most.is_number())
+      session.body_bytes_max = static_cast<std::size_t>(json::to_int64(most.number_text()).value_or(0));
     if (!root["tools_lock"]) return {};
     contract::LockRead lock = contract::read_tools_lock(json::write(root["tools_lock"]));
     session.held.lock = std::move(lock.lock);

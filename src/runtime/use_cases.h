@@ -331,7 +331,7 @@ class UseCases {
   NamedTool tool_in_pack(const std::string& session_id, const std::string& server, const std::string& tool,
                          contract::ServersKnown known);
   // What a proxy needs to know of the session's pack: `contracts` (names), `tools_lock` where it has one, `wording_changes`,
-  // `suspicious_text`. Nothing: there is no such governed session.
+  // `suspicious_text`, `body_bytes`. Nothing: there is no such governed session.
   Result<std::optional<json::Value>> mcp_of_session(std::string_view session_id);
   // What was decided about a call that is not open any more, or was never proposed: by its id; of a client without ids (empty), about
   // any call of the tool. From the ledger: for the rare case.

@@ -149,6 +149,7 @@ Result<std::optional<Value>> UseCases::mcp_of_session(std::string_view session_i
   out.set("contracts", std::move(contracts));
   out.set("wording_changes", plan.wording_may_change ? "allow" : "refuse");
   out.set("suspicious_text", plan.suspicious_text_is_withheld ? "withhold" : "warn");
+  out.set("body_bytes", inside_->config.limits.body_bytes);
   if (plan.tools_lock) out.set("tools_lock", contract::value_of(*plan.tools_lock));
   return std::optional(std::move(out));
 }
