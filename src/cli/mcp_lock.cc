@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/descriptor.h"
+#include "base/hidden_characters.h"
 #include "base/ids.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -133,11 +134,37 @@ Result<void> write_lock(World& world, const std::string& folder, const std::stri
 
 // --- telling ----------------------------------------------------------------------------------------------------------------------
 
-void print_changes(World& world, const std::vector<ToolChange>& changes) {
+std::string text_of(const std::vector<ToolChange>& changes) {
+  std::string out;
   for (const ToolChange& change : changes) {
-    world.print(headline_of(change) + "\n");
-    for (const std::string& line : lines_of(change)) world.print("  " + line + "\n");
+    out += headline_of(change) + "\n";
+    for (const std::string& line : lines_of(change, contract::Detail::All)) out += "  " + line + "\n";
   }
+  return out;
+}
+
+// JSON in one line. Hidden characters, which JSON has in strings only, are escapes: a terminal may show this.
+void print_json(World& world, const Value& value) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  const std::string text = json::write(value);
+  std::string out;
+  const auto escape = [&](char32_t unit) {
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[(unit >> shift) & 0x0fu];
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t start = at;
+    const char32_t c = next_character(text, at);
+    if (!is_hidden(c)) {
+      out.append(text, start, at - start);
+    } else if (c < 0x10000) {
+      escape(c);
+    } else {
+      escape(0xd800 + ((c - 0x10000) >> 10));
+      escape(0xdc00 + ((c - 0x10000) & 0x3ff));
+    }
+  }
+  world.print(out + "\n");
 }
 
 void warn(World& world, const Seen& seen) {
@@ -165,9 +192,9 @@ Value value_of_comparison(const std::vector<ToolChange>& changes, const Seen& se
 
 int tell_comparison(World& world, const std::vector<ToolChange>& changes, const Seen& seen, bool as_json) {
   if (as_json) {
-    world.print(json::write(value_of_comparison(changes, seen)) + "\n");
+    print_json(world, value_of_comparison(changes, seen));
   } else {
-    print_changes(world, changes);
+    world.print(text_of(changes));
     warn(world, seen);
     if (changes.empty() && seen.problems.empty()) world.print("the servers' tools are those of tools.lock.json\n");
   }
@@ -208,7 +235,7 @@ int lock(World& world, const Arguments& arguments) {
   if (as_json) {
     Value out = value_of_comparison({}, *seen);
     out.set("file", path);
-    world.print(json::write(out) + "\n");
+    print_json(world, out);
   } else {
     for (const auto& [name, server] : seen->lock.servers)
       world.print(name + ": " + std::to_string(server.tools.size()) + (server.tools.size() == 1 ? " tool" : " tools") +
@@ -332,6 +359,28 @@ void print_not_active(World& world, const Active& active, const PackFolder& pack
                         " is held to an older state of this folder; `baton contract activate` updates it\n");
 }
 
+// What became of it, as JSON: the comparison, and what is active now.
+void print_approval(World& world, const std::vector<ToolChange>& changes, const Seen& seen, bool is_approved,
+                    const Activated& active, const std::string& file = {}) {
+  Value out = value_of_comparison(changes, seen);
+  out.set("approved", is_approved);
+  out.set("roles", texts(active.roles));
+  if (!active.roles.empty()) out.set("pack", active.pack);
+  if (!file.empty()) out.set("file", file);
+  print_json(world, out);
+}
+
+// The operator reads every difference before the question.
+Result<bool> ask_operator(World& world, const Arguments& arguments, const std::vector<ToolChange>& changes,
+                          const Seen& seen) {
+  const bool as_json = arguments.node.json();
+  if (!as_json) world.print(text_of(changes));
+  else if (!arguments.yes) world.print_error(text_of(changes));
+  if (!as_json || !arguments.yes) warn(world, seen);
+  if (arguments.yes) return true;
+  return ask_yes(world, "Approve these definitions? [y/N] ");
+}
+
 int approve_changes(World& world, const Arguments& arguments) {
   // The caller is an agent, or works for one, when it has a session's token.
   if (world.environment("BATON_SESSION_TOKEN"))
@@ -351,32 +400,41 @@ int approve_changes(World& world, const Arguments& arguments) {
   const auto seen = look_at_servers(world, *servers);
   if (!seen) return could_not(world, seen.error().text());
   const auto changes = changes_of(**there, seen->lock);
+  const bool as_json = arguments.node.json();
   if (changes.empty()) {
-    warn(world, *seen);
-    world.print("nothing changed: the servers' tools are those of tools.lock.json\n");
-    if (!active.roles.empty()) return kYes;
-    return print_not_active(world, active, *pack), kNo;
+    if (as_json) {
+      print_approval(world, changes, *seen, false, {active.hash, active.roles});
+    } else {
+      warn(world, *seen);
+      world.print("nothing changed: the servers' tools are those of tools.lock.json\n");
+    }
+    print_not_active(world, active, *pack);
+    return active.roles.empty() ? kNo : kYes;
   }
-  print_changes(world, changes);
-  warn(world, *seen);
-  if (!arguments.yes) {
-    const auto yes = ask_yes(world, "Approve these definitions? [y/N] ");
-    if (!yes) return could_not(world, yes.error().text() + "; --yes approves without asking");
-    if (!*yes) return world.print("nothing was approved\n"), kNo;
+  const auto yes = ask_operator(world, arguments, changes, *seen);
+  if (!yes) return could_not(world, yes.error().text() + "; --yes approves without asking");
+  if (!*yes) {
+    if (as_json) print_approval(world, changes, *seen, false, {active.hash, active.roles});
+    else world.print("nothing was approved\n");
+    return kNo;
   }
   ToolsLock approved = **there;
   for (const auto& [name, server] : seen->lock.servers) approved.servers.insert_or_assign(name, server);
-  const std::string text = text_of_file(approved);
+  const std::string text = text_of_file(approved), file = file_in(pack->folder).string();
   Activated activated;
   if (!pack->workflow)
     if (const int ended = activate_with(world, arguments, *client, *pack, active, text, activated); ended != kYes)
       return ended;
-  for (const std::string& role : activated.roles)
-    world.print("sessions of the role " + role + " are held to " + activated.pack + "\n");
-  print_not_active(world, active, *pack);
   if (const auto written = write_lock(world, pack->folder, text); !written)
     return could_not(world, written.error().text());
-  world.print(file_in(pack->folder).string() + " is written\n");
+  if (as_json) {
+    print_approval(world, changes, *seen, true, activated, file);
+  } else {
+    for (const std::string& role : activated.roles)
+      world.print("sessions of the role " + role + " are held to " + activated.pack + "\n");
+    world.print(file + " is written\n");
+  }
+  print_not_active(world, active, *pack);
   return seen->problems.empty() ? kYes : kNo;
 }
 
@@ -406,12 +464,14 @@ void add_mcp_lock(Command& mcp, Action& chosen) {
   add_common(*command, *arguments);
   command->add_flag("--check", arguments->check, "Write nothing: compare the file with what the servers say now");
   command->add_option("--format", arguments->format, "human, or json")->one_of({"human", "json"});
-  examples(*command,
-           "  baton mcp lock my-pack --name files -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
-           "  baton mcp lock my-pack --config servers.yaml\n"
-           "  baton mcp lock my-pack --config servers.yaml --check --format json       in CI\n"
-           "\nThe servers are started, or called, and ended again. Without --check an existing file stays as it is.\n"
-           "Exit status: 0 written, or equal; 1 the servers say something else; 2 could not tell.");
+  examples(
+      *command,
+      "  baton mcp lock my-pack --name files -- npx -y @modelcontextprotocol/server-filesystem /srv\n"
+      "  baton mcp lock my-pack --config servers.yaml\n"
+      "  baton mcp lock my-pack --config servers.yaml --check --format json       in CI\n"
+      "\nThe command starts or calls the servers, and ends them. Without --check an existing file stays as it is.\n"
+      "It needs no token: the file has no effect before `baton contract activate`, which needs an operator's.\n"
+      "Exit status: 0 written, or equal; 1 the servers say something else; 2 could not tell.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return lock(world, *arguments); }; });
 }
 
