@@ -254,6 +254,8 @@ TEST(ToolsLock, ThePacksHashCoversIt) {
   const auto changes = changes_between(*locked, *changed);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].text, "tools.lock.json: files/send changed: description");
+  EXPECT_EQ(changes[0].details,
+            (std::vector<std::string>{"- description: \"Sends.\"", "+ description: \"Sends all.\""}));
   EXPECT_EQ(changes_between(*bare, *locked).at(0).effect, Effect::Blocks);
   EXPECT_EQ(changes_between(*locked, *bare).at(0).effect, Effect::Allows);
 }

@@ -435,7 +435,7 @@ int approve_changes(World& world, const Arguments& arguments) {
     world.print(file + " is written\n");
   }
   print_not_active(world, active, *pack);
-  return seen->problems.empty() ? kYes : kNo;
+  return seen->problems.empty() && (pack->workflow || !active.roles.empty()) ? kYes : kNo;
 }
 
 void add_common(Command& command, Arguments& arguments) {
