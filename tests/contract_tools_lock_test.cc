@@ -110,6 +110,94 @@ TEST(ToolsLock, DifferencesAreNamedPlaceByPlace) {
   for (const std::string& line : lines) EXPECT_EQ(line.find_first_of("\n\x1b"), std::string::npos) << line;
 }
 
+ToolsLock with_description(const std::string& text) {
+  return lock_of({{"a", R"([{"name":"t","description":)" + json::write(json::Value(text)) + "}]"}});
+}
+
+bool has_line(const std::vector<std::string>& lines, std::string_view part) {
+  return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+// The operator who approves sees every difference and whole texts; the log has the part around the first difference.
+TEST(ToolsLock, ALongTextHidesNoDifference) {
+  const std::string same(400, 'A'), more(400, 'B');
+  const ToolsLock was = with_description(same + " one " + more + " two."),
+                  is = with_description(same + " 1 " + more + " 2.");
+  const auto change = change_of_tool(was, "a", "t", *is.tool("a", "t"));
+  ASSERT_TRUE(change);
+  const auto in_short = lines_of(*change), all = lines_of(*change, Detail::All);
+  ASSERT_EQ(in_short.size(), 2u);
+  EXPECT_TRUE(has_line(in_short, "bytes before) ...AAAA") && has_line(in_short, "A one B") &&
+              has_line(in_short, "A 1 B"));
+  for (const std::string& line : in_short) EXPECT_LT(line.size(), 420u) << line;
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0], "- description: \"" + same + " one " + more + " two.\"");
+  EXPECT_EQ(all[1], "+ description: \"" + same + " 1 " + more + " 2.\"");
+  EXPECT_TRUE(has_line(all, "first difference, before: (") && has_line(all, "first difference, after:  ("));
+}
+
+TEST(ToolsLock, EveryDifferenceIsShownToWhoApproves) {
+  std::string before = R"([{"name":"t","description":"d","inputSchema":{"properties":{)", after = before;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = (i == 0 ? "\"p" : ",\"p") + std::to_string(i);
+    before += name + "\":{\"type\":\"string\"}";
+    after += name + "\":{\"type\":\"number\"}";
+  }
+  const ToolsLock was = lock_of({{"a", before + "}},\"title\":\"T\"}]"}}),
+                  is = lock_of({{"a", after + "}},\"title\":\"U\"}]"}});
+  const auto changes = changes_of(was, is);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].differences.size(), 61u);
+  EXPECT_FALSE(changes[0].is_cut);
+  EXPECT_EQ(lines_of(changes[0], Detail::All).size(), 122u);
+  EXPECT_EQ(value_of(changes[0]).find("differences")->elements().size(), 61u);
+  // The log is bounded, and names every part that changed.
+  const auto change = change_of_tool(was, "a", "t", *is.tool("a", "t"));
+  ASSERT_TRUE(change);
+  EXPECT_TRUE(change->is_cut);
+  EXPECT_EQ(change->differences.size(), 41u);
+  EXPECT_EQ(parts_of(*change), "inputSchema, title");
+  EXPECT_TRUE(has_line(lines_of(*change), "`baton mcp lock --check` prints further differences"));
+}
+
+TEST(ToolsLock, WhatNobodySeesIsShown) {
+  const auto lines = [](const std::string& was, const std::string& is, Detail detail = Detail::All) {
+    return lines_of(changes_of(with_description(was), with_description(is)).at(0), detail);
+  };
+  const std::pair<std::string, std::string_view> kHidden[] = {
+      {"\u200b", "\\u{200b}"},      {"\u202e", "\\u{202e}"}, {"\u2066", "\\u{2066}"}, {"\U000e0041", "\\u{e0041}"},
+      {"\ufe0f", "\\u{fe0f}"},      {"\u00a0", "\\u{a0}"},   {"\u3164", "\\u{3164}"}, {"\u2800", "\\u{2800}"},
+      {"\U000e0100", "\\u{e0100}"}, {"\u2003", "\\u{2003}"}, {"\u115f", "\\u{115f}"}, {"\u2028", "\\u{2028}"}};
+  for (const auto& [character, escape] : kHidden)
+    for (const Detail detail : {Detail::Short, Detail::All})
+      EXPECT_TRUE(has_line(lines("Sends.", "Sen" + character + "ds.", detail), "Sen" + std::string(escape) + "ds."))
+          << escape;
+  // A letter that looks like another one.
+  EXPECT_TRUE(has_line(lines("Sends to you.", "Sends to y\u043eu."), "characters beyond ASCII: +U+043E `\u043e`"));
+  EXPECT_TRUE(has_line(lines("\u00e9\u00e9", "e"), "-U+00E9 `\u00e9` (2 times)"));
+  EXPECT_FALSE(has_line(lines("a\u00e9", "b\u00e9"), "beyond ASCII"));
+}
+
+TEST(ToolsLock, HowAToolIsExecutedIsLocked) {
+  const auto with = [](std::string_view execution) {
+    return lock_of({{"a", R"([{"name":"t","description":"d")" + std::string(execution) + "}]"}});
+  };
+  const ToolsLock without = with("");
+  for (const std::string_view usual : {R"(,"execution":{})", R"(,"execution":{"taskSupport":"forbidden"})"}) {
+    EXPECT_TRUE(changes_of(without, with(usual)).empty()) << usual;
+    EXPECT_TRUE(changes_of(with(usual), without).empty()) << usual;
+    EXPECT_EQ(digest_of(with(usual)), digest_of(without)) << usual;
+  }
+  for (const std::string_view other :
+       {R"(,"execution":{"taskSupport":"required"})", R"(,"execution":{"more":1})", R"(,"execution":5)"}) {
+    const auto changes = changes_of(without, with(other));
+    ASSERT_EQ(changes.size(), 1u) << other;
+    EXPECT_EQ(parts_of(changes[0]), "execution");
+    EXPECT_FALSE(changes[0].is_wording);
+    EXPECT_TRUE(read_tools_lock(text_of_lock(with(other))).lock) << other;
+  }
+}
+
 TEST(ToolsLock, WhatCannotBeComparedIsLeftOut) {
   const auto document = json::parse_owned(
       R"([{"name":"ok"},{"name":""},{"noname":1},{"name":"ok","description":"other"},{"name":"big","inputSchema":{"maximum":1e999999999999}}])");
@@ -166,6 +254,8 @@ TEST(ToolsLock, ThePacksHashCoversIt) {
   const auto changes = changes_between(*locked, *changed);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].text, "tools.lock.json: files/send changed: description");
+  EXPECT_EQ(changes[0].details,
+            (std::vector<std::string>{"- description: \"Sends.\"", "+ description: \"Sends all.\""}));
   EXPECT_EQ(changes_between(*bare, *locked).at(0).effect, Effect::Blocks);
   EXPECT_EQ(changes_between(*locked, *bare).at(0).effect, Effect::Allows);
 }

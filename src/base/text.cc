@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "base/hidden_characters.h"
+
 namespace baton {
 namespace {
 
@@ -32,12 +34,6 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
     return 4;
   }
   return 0;
-}
-
-// Characters that are not seen but change what is seen around them.
-bool is_hidden(char32_t c) {
-  return c == 0x00ad || c == 0x061c || c == 0x180e || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-         (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe007f);
 }
 
 }  // namespace
@@ -135,6 +131,15 @@ std::size_t count_characters(std::string_view text) {
 
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c <= 0x9f); }
 
+bool is_hidden(char32_t c) {
+  const auto is_between = [c](char32_t first, char32_t last) { return first <= c && c <= last; };
+  return c == 0xad || c == 0x34f || c == 0x61c || is_between(0x115f, 0x1160) || is_between(0x17b4, 0x17b5) ||
+         is_between(0x180b, 0x180f) || is_between(0x200b, 0x200f) || is_between(0x2028, 0x202e) ||
+         is_between(0x2060, 0x206f) || c == 0x3164 || c == 0xfeff || c == 0xffa0 || is_between(0xfff0, 0xfffb) ||
+         is_between(0x1bca0, 0x1bca3) || is_between(0x1d173, 0x1d17a) || is_between(0xe0000, 0xe00ff) ||
+         is_between(0xe01f0, 0xe0fff);
+}
+
 bool is_blank(char32_t c) {
   return c == 0x20 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
          c == 0x202f || c == 0x205f || c == 0x3000;
@@ -164,6 +169,19 @@ std::string_view trim(std::string_view text) {
   return first >= last ? std::string_view{} : text.substr(first, last - first);
 }
 
+void append_escape(std::string& out, char32_t c) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  out += "\\u{";
+  bool leading = true;
+  for (int shift = 20; shift >= 0; shift -= 4) {
+    const unsigned digit = static_cast<unsigned>(c >> shift) & 0x0f;
+    if (leading && digit == 0 && shift > 0) continue;
+    leading = false;
+    out += kDigits[digit];
+  }
+  out += '}';
+}
+
 std::string printable(std::string_view text, std::size_t characters_max) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
@@ -188,15 +206,7 @@ std::string printable(std::string_view text, std::size_t characters_max) {
     } else if (c == '\r') {
       out += "\\r";
     } else if (is_control(c) || is_hidden(c)) {
-      out += "\\u{";
-      bool leading = true;
-      for (int shift = 20; shift >= 0; shift -= 4) {
-        const unsigned digit = static_cast<unsigned>(c >> shift) & 0x0f;
-        if (leading && digit == 0 && shift > 0) continue;
-        leading = false;
-        out += kDigits[digit];
-      }
-      out += '}';
+      append_escape(out, c);
     } else {
       append_utf8(out, c);
     }

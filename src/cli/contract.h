@@ -22,5 +22,8 @@ void add_contract_activate(Command& contract, Action& chosen);
 // What activates a pack on disk for a role: the body of POST /v1/packs. `hash`: only if it has this one; empty: whichever.
 Result<json::Value> activation_of(World& world, const std::string& folder, const std::string& role,
                                   const std::string& hash);
+// The same of a pack that was read before: the files on disk are not read again.
+struct PackFolder;
+Result<json::Value> activation_of(const PackFolder& folder, const std::string& role, const std::string& hash);
 
 }  // namespace baton::cli

@@ -50,25 +50,23 @@ struct Activation {
   json::Value body = json::Value::object();
   bool whole = false;
 };
-Result<Activation> read_activation(World& world, const std::string& path, const std::string& role,
-                                   const std::string& hash) {
-  auto folder = read_pack(world, path);
-  if (!folder) return tl::make_unexpected(folder.error());
+Result<Activation> activation_in(const PackFolder& folder, const std::string& path, const std::string& role,
+                                 const std::string& hash) {
   Activation out;
   if (!hash.empty()) out.body.set("hash", hash);
   if (const std::string place = own_folder(path); !place.empty()) out.body.set("folder", place);
-  out.whole = folder->workflow && role.empty();
+  out.whole = folder.workflow && role.empty();
   if (out.whole) {
-    contract::WorkflowSource workflow = *folder->workflow;
+    contract::WorkflowSource workflow = *folder.workflow;
     shorten(workflow.workflow);
     for (auto& [name, pack] : workflow.packs) shorten(pack);
     out.body.set("workflow", value_of(runtime::workflow_text(workflow)));
     return out;
   }
-  contract::PackSource pack = folder->pack;
-  if (folder->workflow) {
-    const auto found = folder->workflow->packs.find(role);
-    if (found == folder->workflow->packs.end())
+  contract::PackSource pack = folder.pack;
+  if (folder.workflow) {
+    const auto found = folder.workflow->packs.find(role);
+    if (found == folder.workflow->packs.end())
       return failure("reading the pack",
                      printable(path, 200) + " is a workflow without a role `" + printable(role, 60) + "`");
     pack = found->second;
@@ -77,6 +75,13 @@ Result<Activation> read_activation(World& world, const std::string& path, const 
   if (!role.empty()) out.body.set("role", role);
   out.body.set("pack", value_of(runtime::pack_text(pack)));
   return out;
+}
+
+Result<Activation> read_activation(World& world, const std::string& path, const std::string& role,
+                                   const std::string& hash) {
+  const auto folder = read_pack(world, path);
+  if (!folder) return tl::make_unexpected(folder.error());
+  return activation_in(*folder, path, role, hash);
 }
 
 int activate(World& world, const Arguments& arguments) {
@@ -99,6 +104,12 @@ int activate(World& world, const Arguments& arguments) {
 Result<json::Value> activation_of(World& world, const std::string& folder, const std::string& role,
                                   const std::string& hash) {
   auto activation = read_activation(world, folder, role, hash);
+  if (!activation) return tl::make_unexpected(activation.error());
+  return std::move(activation->body);
+}
+
+Result<json::Value> activation_of(const PackFolder& folder, const std::string& role, const std::string& hash) {
+  auto activation = activation_in(folder, folder.folder, role, hash);
   if (!activation) return tl::make_unexpected(activation.error());
   return std::move(activation->body);
 }

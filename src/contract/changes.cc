@@ -407,6 +407,7 @@ void compare_mcp(Comparison& to) {
   for (const ToolChange& change : changes_of(*was.tools_lock, *is.tools_lock)) {
     const bool is_gone = change.kind == ToolChange::Kind::Gone;
     to.add(is_gone ? Effect::Blocks : Effect::Other, {}, "tools_lock", "tools.lock.json: " + headline_of(change));
+    to.changes.back().details = lines_of(change, Detail::All);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/hidden_characters.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "json/canonical.h"
@@ -16,8 +17,10 @@ constexpr std::string_view kVersion = "1";
 constexpr std::size_t kServersMax = 1'000;
 constexpr std::size_t kToolsMax = 8'192;  // of one server
 constexpr std::size_t kNameBytesMax = 256;
-constexpr std::size_t kDifferencesMax = 40;  // of one tool
-constexpr std::size_t kShownMax = 300;       // characters of a value in a line
+constexpr std::size_t kDifferencesMax = 40;  // of one part of a tool, where not all are asked for
+constexpr std::size_t kShownMax = 300;       // characters of a value in a line, likewise
+constexpr std::size_t kPlaceMax = 200;       // characters of a place, likewise
+constexpr std::size_t kShownBefore = 60;     // bytes before the first difference
 constexpr std::size_t kDepthMax = 64;        // of schemas that are compared place by place
 
 bool is_wording_part(std::string_view part) { return part == "description" || part == "title"; }
@@ -115,41 +118,139 @@ std::string step_of(std::string_view name) {
   return out;
 }
 
-void compare_nodes(json::Node was, json::Node is, const std::string& place, std::size_t depth,
-                   std::vector<Difference>& out) {
-  if (out.size() >= kDifferencesMax) return;
-  const std::string before = was ? canonical_text(was) : std::string(), after = is ? canonical_text(is) : std::string();
-  if (before == after) return;
-  if (was.is_object() && is.is_object() && depth < kDepthMax) {
-    std::set<std::string, std::less<>> names;
-    for (const json::Member member : was.members()) names.emplace(member.name());
-    for (const json::Member member : is.members()) names.emplace(member.name());
-    for (const std::string& name : names)
-      compare_nodes(was[name], is[name], place + "/" + step_of(name), depth + 1, out);
-    return;
+class Comparison {
+ public:
+  Comparison(ToolChange& change, Detail detail) : change_(change), detail_(detail) {}
+
+  // A part, as canonical JSON; null where it is absent.
+  void compare(const std::string* was, const std::string* is, const std::string& part) {
+    kept_ = 0;
+    const auto before = was != nullptr ? json::parse_owned(*was) : tl::make_unexpected(json::ParseError{});
+    const auto after = is != nullptr ? json::parse_owned(*is) : tl::make_unexpected(json::ParseError{});
+    if (before && after) return compare(before->root(), after->root(), part, 0);
+    change_.differences.push_back({part, was != nullptr ? *was : "", is != nullptr ? *is : ""});
   }
-  out.push_back({place, before, after});
+
+ private:
+  void compare(json::Node was, json::Node is, const std::string& place, std::size_t depth) {
+    if (change_.is_cut && kept_ >= kDifferencesMax) return;
+    const std::string before = was ? canonical_text(was) : std::string(),
+                      after = is ? canonical_text(is) : std::string();
+    if (before == after) return;
+    if (was.is_object() && is.is_object() && depth < kDepthMax) {
+      std::set<std::string, std::less<>> names;
+      for (const json::Member member : was.members()) names.emplace(member.name());
+      for (const json::Member member : is.members()) names.emplace(member.name());
+      for (const std::string& name : names) compare(was[name], is[name], place + "/" + step_of(name), depth + 1);
+      return;
+    }
+    if (detail_ == Detail::Short && kept_ >= kDifferencesMax) {
+      change_.is_cut = true;
+      return;
+    }
+    ++kept_;
+    change_.differences.push_back({place, before, after});
+  }
+
+  ToolChange& change_;
+  Detail detail_;
+  std::size_t kept_ = 0;  // of this part
+};
+
+// --- lines ------------------------------------------------------------------------------------------------------------------------
+
+// Variation selectors and blanks that look like a space, or like nothing: two texts that differ only in these look the same.
+bool is_unseen(char32_t c) {
+  return is_hidden(c) || (is_blank(c) && c != ' ') || c == 0x2800 || (c >= 0xfe00 && c <= 0xfe0f) ||
+         (c >= 0xe0100 && c <= 0xe01ef);
 }
 
-void compare_parts(const std::string* was, const std::string* is, const std::string& part,
-                   std::vector<Difference>& out) {
-  const auto before = was != nullptr ? json::parse_owned(*was) : tl::make_unexpected(json::ParseError{});
-  const auto after = is != nullptr ? json::parse_owned(*is) : tl::make_unexpected(json::ParseError{});
-  if (!before || !after) {
-    out.push_back({part, was != nullptr ? *was : "", is != nullptr ? *is : ""});
-    return;
+std::string shown(std::string_view text, std::size_t characters_max = SIZE_MAX) {
+  const std::string line = printable(text, characters_max);
+  std::string out;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t start = at;
+    const char32_t c = next_character(line, at);
+    if (is_unseen(c)) append_escape(out, c);
+    else out.append(line, start, at - start);
   }
-  compare_nodes(before->root(), after->root(), part, 0, out);
+  return out;
 }
 
-std::string cut(std::string_view json_text) { return printable(json_text, kShownMax); }
+bool is_long(std::string_view text) { return text.size() > kShownMax; }
+
+// In bytes; the beginning of a character.
+std::size_t first_difference(std::string_view was, std::string_view is) {
+  std::size_t at = 0;
+  while (at < was.size() && at < is.size() && was[at] == is[at]) ++at;
+  while (at > 0 && at < was.size() && (static_cast<unsigned char>(was[at]) & 0xc0u) == 0x80u) --at;
+  return at;
+}
+
+// Of a long text what is around this place.
+std::string window(std::string_view text, std::size_t at) {
+  std::size_t from = at > kShownBefore ? at - kShownBefore : 0;
+  while (from > 0 && (static_cast<unsigned char>(text[from]) & 0xc0u) == 0x80u) --from;
+  return (from > 0 ? "(" + std::to_string(from) + " bytes before) ..." : std::string()) +
+         shown(text.substr(from), kShownMax);
+}
+
+// "-U+00E9 `é`, +U+043E `о` (2 times)": what else is there, or no longer, of characters beyond ASCII. Empty: nothing.
+std::string characters_changed(std::string_view was, std::string_view is) {
+  std::map<char32_t, long> counts;
+  for (std::size_t at = 0; at < was.size();)
+    if (const char32_t c = next_character(was, at); c > 0x7f) --counts[c];
+  for (std::size_t at = 0; at < is.size();)
+    if (const char32_t c = next_character(is, at); c > 0x7f) ++counts[c];
+  std::vector<std::string> parts;
+  for (const auto& [c, count] : counts) {
+    if (count == 0) continue;
+    static constexpr char kDigits[] = "0123456789ABCDEF";
+    std::string code, character;
+    for (char32_t rest = c; rest != 0 || code.size() < 4; rest >>= 4) code.insert(code.begin(), kDigits[rest & 0x0fu]);
+    append_utf8(character, c);
+    std::string part = (count > 0 ? "+U+" : "-U+") + code + " `" + shown(character) + "`";
+    if (count > 1 || count < -1) part += " (" + std::to_string(count > 0 ? count : -count) + " times)";
+    parts.push_back(std::move(part));
+  }
+  return join(parts, ", ");
+}
+
+void add_short(const Difference& one, std::vector<std::string>& out) {
+  const std::string place = shown(one.place, kPlaceMax);
+  const std::size_t at = first_difference(one.before, one.after);
+  const auto value = [&](const std::string& text) { return is_long(text) ? window(text, at) : shown(text); };
+  if (!one.before.empty()) out.push_back("- " + place + ": " + value(one.before));
+  if (!one.after.empty()) out.push_back("+ " + place + ": " + value(one.after));
+}
+
+void add_all(const Difference& one, std::vector<std::string>& out) {
+  const std::string place = shown(one.place);
+  if (!one.before.empty()) out.push_back("- " + place + ": " + shown(one.before));
+  if (!one.after.empty()) out.push_back("+ " + place + ": " + shown(one.after));
+  if (one.before.empty() || one.after.empty()) return;
+  if (is_long(one.before) || is_long(one.after)) {
+    const std::size_t at = first_difference(one.before, one.after);
+    out.push_back("  first difference, before: " + window(one.before, at));
+    out.push_back("  first difference, after:  " + window(one.after, at));
+  }
+  if (const std::string characters = characters_changed(one.before, one.after); !characters.empty())
+    out.push_back("  characters beyond ASCII: " + characters);
+}
+
+// An `execution` that says what holds without it.
+bool is_default_execution(json::Node execution) {
+  if (!execution.is_object() || execution.size() > 1) return false;
+  return execution.size() == 0 || execution["taskSupport"].is_text("forbidden");
+}
 
 }  // namespace
 
 Definition definition_of(json::Node tool) {
   Definition out;
   for (const std::string_view part : kDefinitionParts)
-    if (const json::Node there = tool[part]) out.emplace(part, canonical_text(there));
+    if (const json::Node there = tool[part]; there && (part != "execution" || !is_default_execution(there)))
+      out.emplace(part, canonical_text(there));
   return out;
 }
 
@@ -250,7 +351,7 @@ LockMade make_tools_lock(const std::vector<ServerTools>& servers) {
 }
 
 std::optional<ToolChange> change_of_tool(const ToolsLock& lock, std::string_view server, std::string_view tool,
-                                         const Definition& now) {
+                                         const Definition& now, Detail detail) {
   const Definition* was = lock.tool(server, tool);
   if (was != nullptr && *was == now) return std::nullopt;
   ToolChange out{was == nullptr ? ToolChange::Kind::New : ToolChange::Kind::Changed,
@@ -258,6 +359,7 @@ std::optional<ToolChange> change_of_tool(const ToolsLock& lock, std::string_view
                  std::string(tool),
                  {},
                  was != nullptr};
+  Comparison comparison(out, detail);
   for (const std::string_view part : kDefinitionParts) {
     const auto before = was != nullptr ? was->find(part) : now.end();
     const std::string* old_text = was != nullptr && before != was->end() ? &before->second : nullptr;
@@ -265,7 +367,7 @@ std::optional<ToolChange> change_of_tool(const ToolsLock& lock, std::string_view
     const std::string* new_text = after != now.end() ? &after->second : nullptr;
     if (old_text == new_text || (old_text != nullptr && new_text != nullptr && *old_text == *new_text)) continue;
     const std::size_t first = out.differences.size();
-    compare_parts(old_text, new_text, std::string(part), out.differences);
+    comparison.compare(old_text, new_text, std::string(part));
     // A title among the hints is a text for people; every other hint says what the tool does.
     const bool only_title = part == "annotations" && old_text != nullptr && new_text != nullptr &&
                             first < out.differences.size() &&
@@ -298,7 +400,7 @@ std::vector<ToolChange> changes_of(const ToolsLock& lock, const ToolsLock& now) 
   for (const auto& [name, server] : now.servers) {
     if (auto change = change_of_instructions(lock, name, server.instructions)) out.push_back(std::move(*change));
     for (const auto& [tool, definition] : server.tools)
-      if (auto change = change_of_tool(lock, name, tool, definition)) out.push_back(std::move(*change));
+      if (auto change = change_of_tool(lock, name, tool, definition, Detail::All)) out.push_back(std::move(*change));
     if (const LockedServer* was = lock.server(name))
       for (const auto& [tool, definition] : was->tools)
         if (!server.tools.contains(tool)) out.push_back({ToolChange::Kind::Gone, name, tool, {}, false});
@@ -316,8 +418,8 @@ std::string parts_of(const ToolChange& change) {
 }
 
 std::string headline_of(const ToolChange& change) {
-  const std::string what = change.tool.empty() ? "the instructions of " + printable(change.server, 80)
-                                               : printable(change.server, 80) + "/" + printable(change.tool, 120);
+  const std::string what = change.tool.empty() ? "the instructions of " + shown(change.server)
+                                               : shown(change.server) + "/" + shown(change.tool, kNameBytesMax);
   const bool several = change.tool.empty();
   switch (change.kind) {
     case ToolChange::Kind::New: return what + (several ? " are new" : " is new");
@@ -326,14 +428,12 @@ std::string headline_of(const ToolChange& change) {
   }
 }
 
-std::vector<std::string> lines_of(const ToolChange& change) {
+std::vector<std::string> lines_of(const ToolChange& change, Detail detail) {
   std::vector<std::string> out;
-  for (const Difference& one : change.differences) {
-    const std::string place = printable(one.place, 200);
-    if (!one.before.empty()) out.push_back("- " + place + ": " + cut(one.before));
-    if (!one.after.empty()) out.push_back("+ " + place + ": " + cut(one.after));
-  }
-  if (change.differences.size() >= kDifferencesMax) out.push_back("(further differences are not shown)");
+  for (const Difference& one : change.differences)
+    if (detail == Detail::All) add_all(one, out);
+    else add_short(one, out);
+  if (change.is_cut) out.push_back("(`baton mcp lock --check` prints further differences)");
   return out;
 }
 

@@ -6,8 +6,9 @@
 //    "servers": {"files": {"instructions": "...",
 //                          "tools": {"read_file": {"sha256": "HEX", "definition": {"description": "...", "inputSchema": {...}}}}}}}
 //
-// `definition` has the members of kDefinitionParts that the server gives. `sha256` is of its canonical JSON, so that an edit by hand is
-// found. Two definitions are equal when their parts have the same canonical JSON.
+// `definition` has the members of kDefinitionParts that the server gives; an `execution` that says only what is the default (`{}`,
+// `{"taskSupport":"forbidden"}`) counts as absent. `sha256` is of its canonical JSON, so that an accidental edit is found; it is no signature.
+// Two definitions are equal when their parts have the same canonical JSON.
 #pragma once
 
 #include <array>
@@ -23,9 +24,9 @@
 
 namespace baton::contract {
 
-// What of a tool's definition is compared: everything that a model or a client reads, and what arguments are checked against.
-inline constexpr std::array<std::string_view, 5> kDefinitionParts = {"annotations", "description", "inputSchema",
-                                                                     "outputSchema", "title"};
+// What of a tool's definition is compared: what a model reads, what arguments are checked against, and how a client is to call it.
+inline constexpr std::array<std::string_view, 6> kDefinitionParts = {"annotations", "description",  "execution",
+                                                                     "inputSchema", "outputSchema", "title"};
 
 // A definition: the canonical JSON of each part that is present, by its name.
 using Definition = std::map<std::string, std::string, std::less<>>;
@@ -70,6 +71,9 @@ struct Difference {
   std::string before, after;
 };
 
+// How much of a change is kept and printed: a bounded part for the log, or everything for the operator who approves it.
+enum class Detail { Short, All };
+
 struct ToolChange {
   enum class Kind { New, Gone, Changed } kind = Kind::Changed;
   std::string server;
@@ -77,21 +81,24 @@ struct ToolChange {
   std::vector<Difference> differences = {};
   // Only texts for people and models differ (description, title, instructions), no schema and no hint.
   bool is_wording = false;
+  bool is_cut = false;  // there are further differences
 };
 
 // Of one tool; nothing when the definition is the approved one. A tool that is not in the lock is New.
 std::optional<ToolChange> change_of_tool(const ToolsLock& lock, std::string_view server, std::string_view tool,
-                                         const Definition& now);
+                                         const Definition& now, Detail detail = Detail::Short);
 // Of a server's instructions. A server that is not in the lock has none that are approved.
 std::optional<ToolChange> change_of_instructions(const ToolsLock& lock, std::string_view server,
                                                  const std::optional<std::string>& now);
-// Of all servers of `now`. Servers that `now` does not have are not compared.
+// Of all servers of `now`, every difference. Servers that `now` does not have are not compared.
 std::vector<ToolChange> changes_of(const ToolsLock& lock, const ToolsLock& now);
 
 // For people: which parts changed ("description, inputSchema"), without a word of the server's.
 std::string parts_of(const ToolChange& change);
-// For people: one line a difference, `- ` before and `+ ` after, long values cut. No line has control characters.
-std::vector<std::string> lines_of(const ToolChange& change);
+// For people: `- ` before and `+ ` after, a line for each; control characters and characters that nobody sees are escapes. Short: of a long
+// value the part around the first difference. All: whole values; for a long one also the part around the first difference, and which
+// characters beyond ASCII came and went, because some of them look like ASCII letters.
+std::vector<std::string> lines_of(const ToolChange& change, Detail detail = Detail::Short);
 // "files/read_file is new"
 std::string headline_of(const ToolChange& change);
 json::Value value_of(const ToolChange& change);

@@ -18,12 +18,13 @@ constexpr auto& kPartNames = contract::kDefinitionParts;
 constexpr std::size_t kNotesMax = 64;  // of one tool in one session
 constexpr std::string_view kClientSeparator = "__";
 
+// Texts of a definition that no lock has and no pin covers.
+constexpr std::array<std::string_view, 2> kOutsideParts = {"_meta", "icons"};
+
 // Of a part that is absent: of nothing, which no JSON is.
-Sha256 digest_of(json::Node part) {
-  if (!part) return sha256("");
-  const auto text = json::canonical(part, json::Numbers::Exact);
-  // A number beyond all bounds has no canonical form: the digest is of the mistake, and of where it is.
-  return sha256(text ? *text : text.error().code + std::to_string(text.error().offset));
+Sha256 digest_of(const contract::Definition& definition, std::string_view part) {
+  const auto found = definition.find(part);
+  return sha256(found == definition.end() ? std::string_view() : std::string_view(found->second));
 }
 
 constexpr std::size_t kHeadersMax = 32;  // of one tool
@@ -103,10 +104,10 @@ std::optional<Catalogue::Owner> Catalogue::owner(std::string_view client_name) c
 }
 
 // A deviation counts until the session ends: a list may have a tool twice, and a server may go back to what it said before.
-void Catalogue::hold_to_lock(Pin& pin, std::size_t server, json::Node definition,
+void Catalogue::hold_to_lock(Pin& pin, std::size_t server, json::Node definition, const contract::Definition& parts,
                              std::vector<std::string>& notes) const {
   const std::string_view name = definition["name"].string();
-  const auto change = change_of_tool(*held_.lock, servers_[server], name, contract::definition_of(definition));
+  const auto change = change_of_tool(*held_.lock, servers_[server], name, parts);
   if (!change) return;
   const bool is_new = change->kind == contract::ToolChange::Kind::New;
   const bool passes = change->is_wording && held_.wording_may_change;
@@ -117,17 +118,19 @@ void Catalogue::hold_to_lock(Pin& pin, std::size_t server, json::Node definition
        (passes ? "; the pack lets texts change" : "; it is withheld until `baton mcp approve-changes`"));
   if (!is_new)
     for (const std::string& line : lines_of(*change)) note("  " + line);
-  if (passes || pin.against) return;
-  const std::string parts = parts_of(*change);
-  Against against{Against::Why::NotApproved, is_new ? "it is new" : "its " + parts + " changed", {}};
-  if (!is_new)
-    for (const std::string_view part : split(parts, ',')) against.members.emplace_back(trim(part));
+  const std::string changed = parts_of(*change);
+  std::vector<std::string_view> changed_parts;
+  for (const std::string_view part : split(changed, ',')) changed_parts.push_back(trim(part));
+  if (passes) return scan_texts(pin, server, definition, changed_parts, notes);
+  if (pin.against) return;
+  Against against{Against::Why::NotApproved, is_new ? "it is new" : "its " + changed + " changed", {}};
+  if (!is_new) against.members.assign(changed_parts.begin(), changed_parts.end());
   pin.against = std::move(against);
 }
 
-void Catalogue::look_at_texts(Pin& pin, std::size_t server, json::Node definition,
-                              std::vector<std::string>& notes) const {
-  const std::vector<Suspicion> found = suspicions_in(definition);
+void Catalogue::scan_texts(Pin& pin, std::size_t server, json::Node definition, std::span<const std::string_view> parts,
+                           std::vector<std::string>& notes) const {
+  const std::vector<Suspicion> found = suspicions_in(definition, parts);
   if (found.empty()) return;
   const std::string tool = printable(full_name(server, definition["name"].string()), 200);
   for (const Suspicion& one : found) {
@@ -144,7 +147,6 @@ void Catalogue::note_once(std::string line, std::vector<std::string>& notes) {
 }
 
 bool Catalogue::may_have_instructions(std::size_t server, std::string_view text, std::vector<std::string>& notes) {
-  const std::string whose = "the instructions of " + servers_[server];
   if (held_.lock) {
     const auto change = change_of_instructions(*held_.lock, servers_[server], std::string(text));
     if (!change) return true;
@@ -153,13 +155,30 @@ bool Catalogue::may_have_instructions(std::size_t server, std::string_view text,
                   (passes ? "; the pack lets texts change" : "; they are withheld until `baton mcp approve-changes`"),
               notes);
     for (const std::string& line : lines_of(*change)) note_once("  " + line, notes);
-    return passes;
+    if (!passes) return false;
   }
   const std::vector<Suspicion> found = suspicions_in_text(text, "instructions");
   for (const Suspicion& one : found)
-    note_once(whose + " are suspicious: " + text_of(one) + (held_.suspicious_is_withheld ? "; they are withheld" : ""),
+    note_once("the instructions of " + servers_[server] + " are suspicious: " + text_of(one) +
+                  (held_.suspicious_is_withheld ? "; they are withheld" : ""),
               notes);
   return found.empty() || !held_.suspicious_is_withheld;
+}
+
+bool Catalogue::may_say(std::size_t server, std::string_view place, json::Node value, std::vector<std::string>& notes) {
+  const std::vector<Suspicion> found = suspicions_in_value(value, place);
+  for (const Suspicion& one : found)
+    note_once("the texts of " + servers_[server] + " are suspicious: " + text_of(one) +
+                  (held_.suspicious_is_withheld ? "; `" + printable(place, 80) + "` is withheld" : ""),
+              notes);
+  return found.empty() || !held_.suspicious_is_withheld;
+}
+
+void Catalogue::note_unknown(std::size_t server, std::string_view whose, std::string_view member,
+                             std::vector<std::string>& notes) {
+  note_once("the server `" + servers_[server] + "`: `" + printable(member, 60) + "` of " + printable(whose, 200) +
+                " is unknown and is left out",
+            notes);
 }
 
 bool Catalogue::may_list(std::size_t server, json::Node element, std::vector<std::string>& notes) {
@@ -179,7 +198,8 @@ std::vector<std::string> Catalogue::see(std::size_t server, json::Node definitio
   std::vector<std::string> notes;
   if (!name.is_string()) return notes;
   std::array<Sha256, kParts> digests;
-  for (std::size_t i = 0; i < kParts; ++i) digests[i] = digest_of(definition[kPartNames[i]]);
+  const contract::Definition parts = contract::definition_of(definition);
+  for (std::size_t i = 0; i < kParts; ++i) digests[i] = digest_of(parts, kPartNames[i]);
   Key key{server, std::string(name.string())};
   const auto found = pins_.find(key);
   if (found == pins_.end()) {
@@ -187,12 +207,17 @@ std::vector<std::string> Catalogue::see(std::size_t server, json::Node definitio
     Pin pin{digests, 0, {}};
     find_headers(definition["inputSchema"], {}, pin.headers);
     find_properties(definition["inputSchema"], pin.properties);
-    if (held_.lock) hold_to_lock(pin, server, definition, notes);
-    else look_at_texts(pin, server, definition, notes);
+    if (held_.lock) {
+      hold_to_lock(pin, server, definition, parts, notes);
+      scan_texts(pin, server, definition, kOutsideParts, notes);
+    } else {
+      scan_texts(pin, server, definition, kTextParts, notes);
+    }
     pins_.emplace(std::move(key), std::move(pin));
     return notes;
   }
-  if (held_.lock) hold_to_lock(found->second, server, definition, notes);
+  if (held_.lock) hold_to_lock(found->second, server, definition, parts, notes);
+  scan_texts(found->second, server, definition, kOutsideParts, notes);
   for (std::size_t i = 0; i < kParts; ++i)
     if (digests[i] != found->second.first[i]) found->second.changed |= static_cast<std::uint8_t>(1u << i);
   return notes;

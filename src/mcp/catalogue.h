@@ -7,12 +7,13 @@
 //
 // Names do not depend on which tools the servers have now, nor on which servers run: another server's new tool changes no name.
 //
-// Pins. The first definition of a tool that is seen is the one for the session: title, description, inputSchema, outputSchema,
-// annotations, each by the digest of its canonical form. A later one that differs blocks the tool's calls until the session ends, because
+// Pins. The first definition of a tool that is seen is the one for the session: its parts (contract::kDefinitionParts), each by the digest of
+// its canonical form. A later one that differs blocks the tool's calls until the session ends, because
 // the contract was written about the first. A new session pins anew.
 //
 // The lock. Where the pack has a tools.lock.json, definitions are held to that one instead: what differs from it, at any time in the
-// session, is blocked. So is a tool whose texts are suspicious (mcp/wording.h), where the pack says so and there is no lock.
+// session, is blocked. So is a tool whose texts are suspicious (mcp/wording.h), where the pack says so. Texts that the lock approves word for
+// word are not scanned; all others are, also those in `_meta` and `icons`, which no lock has.
 #pragma once
 
 #include <array>
@@ -21,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,7 +58,7 @@ class Catalogue {
   struct Held {
     std::shared_ptr<const contract::ToolsLock> lock = {};  // null: there is none
     bool wording_may_change = false;                       // of what is in the lock
-    bool suspicious_is_withheld = false;                   // of what is in no lock
+    bool suspicious_is_withheld = false;                   // of what no lock approves word for word
   };
   void hold_to(Held held) { held_ = std::move(held); }
   const contract::ToolsLock* lock() const { return held_.lock.get(); }
@@ -69,6 +71,11 @@ class Catalogue {
 
   // The same of a prompt, a resource or a template of a list: no lock has those.
   bool may_list(std::size_t server, json::Node element, std::vector<std::string>& notes);
+  // The same of another value that a server says: `serverInfo/title`, the `_meta` of a list.
+  bool may_say(std::size_t server, std::string_view place, json::Node value, std::vector<std::string>& notes);
+  // A member that the protocol does not have there is left out. `whose`: a definition, or an answer.
+  void note_unknown(std::size_t server, std::string_view whose, std::string_view member,
+                    std::vector<std::string>& notes);
 
   // Why a tool may not be called or listed, whatever its contract says; nothing: nothing is against it.
   struct Against {
@@ -119,8 +126,10 @@ class Catalogue {
     std::optional<Against> against = {};  // because of the lock, or of its texts
     std::set<std::string> noted = {};     // lines that were given for the log
   };
-  void hold_to_lock(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
-  void look_at_texts(Pin& pin, std::size_t server, json::Node definition, std::vector<std::string>& notes) const;
+  void hold_to_lock(Pin& pin, std::size_t server, json::Node definition, const contract::Definition& parts,
+                    std::vector<std::string>& notes) const;
+  void scan_texts(Pin& pin, std::size_t server, json::Node definition, std::span<const std::string_view> parts,
+                  std::vector<std::string>& notes) const;
   void note_once(std::string line, std::vector<std::string>& notes);
   using Key = std::pair<std::size_t, std::string>;
 

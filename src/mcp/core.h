@@ -300,6 +300,14 @@ class Conversation::Core {
   void session_refused(std::string_view why);
   bool holds_much() const { return held.size() >= options.held_max / 2 || held_bytes >= options.held_bytes_max / 2; }
 
+  // --- definitions.cc: what a client gets of what servers say of themselves
+  // An element of `list` ("tools", "prompts", ...) without members that the protocol does not have, under the client's name for it.
+  std::string definition_for_client(std::size_t server, std::string_view list, json::Node element);
+  // Takes out of an answer, to `what` ("initialize", or a list), what the protocol does not have there and what the pack withholds. After
+  // all other splices of the answer.
+  void withhold_members(std::size_t server, std::string_view what, json::Node result, std::vector<Splice>& splices);
+  std::string server_info_for_client(std::size_t server, json::Node info, std::vector<std::string>& notes);
+
   // --- lists.cc: beginnings and lists
   void client_initialize(Ticket ticket, Message& message);
   void initialize_answered(Ticket ticket, Message& message);
@@ -323,7 +331,6 @@ class Conversation::Core {
   contract::ServersKnown servers_known(std::string_view tool) const;
   void explain_name(std::size_t server, std::string_view tool);
   void note_all(std::vector<std::string> lines);
-  std::optional<Splice> instructions_splice(std::size_t server, json::Node result);
   std::string instructions_of(std::size_t server, json::Node result);
   void show_tools(Ticket ticket, const Callable& callable, std::vector<ToolsPage> pages);
   void callable(Question question, Callable callable);

@@ -88,13 +88,6 @@ std::string Conversation::Core::instructions_of(std::size_t server, json::Node r
   return passes || !governed.enforces ? std::string(result["instructions"].string()) : std::string();
 }
 
-std::optional<Splice> Conversation::Core::instructions_splice(std::size_t server, json::Node result) {
-  if (!result["instructions"].is_string() || result["instructions"].string().empty() ||
-      !instructions_of(server, result).empty())
-    return std::nullopt;
-  return removing(result, "instructions");
-}
-
 // The capabilities that Baton adds, and no other.
 std::vector<Splice> Conversation::Core::capability_splices(json::Node result, std::size_t server) {
   const json::Node capabilities = result["capabilities"];
@@ -121,7 +114,7 @@ void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
   if (!agreed->elicitation) client_can.forms = client_can.links = false;
   is_initialized = true;
   std::vector<Splice> splices = capability_splices(message.result(), 0);
-  if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
+  withhold_members(0, "initialize", message.result(), splices);
   pass_answer(ticket, message, std::move(splices));
 }
 
@@ -199,7 +192,7 @@ void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
     return answer_error(ticket, kMethodNotFound, "the server speaks no revision of this kind that Baton carries");
   std::vector<Splice> splices = capability_splices(message.result(), 0);
   if (!is_all) splices.push_back(replacing(versions, "[" + kept + "]"));
-  if (auto withheld = instructions_splice(0, message.result())) splices.push_back(std::move(*withheld));
+  withhold_members(0, "server/discover", message.result(), splices);
   pass_answer(ticket, message, std::move(splices));
 }
 
@@ -288,13 +281,7 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
     // Nor is one that a contract could not tell from an operation.
     if (is_named_as_operation(server, name.string())) continue;
     known_tools[std::string(name.string())].insert(server);
-    std::string text(text_of(definition));
-    if (servers.size() > 1) {
-      Splice renamed = replacing(name, quoted(catalogue.client_name(server, name.string())));
-      renamed.at -= definition.offset();
-      text = splice(text, {std::move(renamed)});
-    }
-    out.entries.push_back({server, std::string(name.string()), std::move(text)});
+    out.entries.push_back({server, std::string(name.string()), definition_for_client(server, "tools", definition)});
   }
   return out;
 }
@@ -313,6 +300,7 @@ void Conversation::Core::tools_list_answered(Ticket ticket, std::size_t server, 
     page.splices.push_back(setting(message.result(), "cacheScope", R"("private")"));
     page.splices.push_back(setting(message.result(), "ttlMs", "0"));
   }
+  withhold_members(server, "tools", message.result(), page.splices);
   if (page.is_last && servers[server].chain == servers[server].generation)
     servers[server].seen = servers[server].generation;
   page.bytes = message.take_bytes();
@@ -425,6 +413,7 @@ void Conversation::Core::callable(Question question, Callable callable) {
 
 // `at`: how many are before it in its list. Those that are too many to be looked through are withheld where others are.
 bool Conversation::Core::may_list(std::size_t server, json::Node element, std::size_t at) {
+  if (!element.is_object()) return !governed.enforces;
   if (is_respelled(server, "a list", element)) return false;
   if (at >= kListedMax) return !governed.held.suspicious_is_withheld || !governed.enforces;
   std::vector<std::string> notes;
@@ -438,14 +427,21 @@ void Conversation::Core::list_answered(Ticket ticket, std::size_t server, std::s
   const json::Node list = message.result()[member];
   if (!list.is_array()) return pass_answer(ticket, message);
   std::string kept = "[";
-  std::size_t count = 0, at = 0;
+  std::size_t at = 0;
+  bool is_same = true;
   for (const json::Node one : list.elements()) {
-    if (!may_list(server, one, at++)) continue;
-    kept += count++ > 0 ? "," : "";
-    kept += text_of(one);
+    if (!may_list(server, one, at++)) {
+      is_same = false;
+      continue;
+    }
+    const std::string text = definition_for_client(server, member, one);
+    is_same = is_same && text == text_of(one);
+    if (kept.size() > 1) kept += ',';
+    kept += text;
   }
-  if (count == at) return pass_answer(ticket, message);
-  std::vector<Splice> splices = {replacing(list, kept + "]")};
+  std::vector<Splice> splices;
+  if (!is_same) splices.push_back(replacing(list, kept + "]"));
+  withhold_members(server, member, message.result(), splices);
   pass_answer(ticket, message, std::move(splices));
 }
 
@@ -609,12 +605,7 @@ void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::s
   } else {
     for (const json::Node element : list.elements()) {
       if (!may_list(server, element, gathering.texts.size())) continue;
-      std::string text(text_of(element));
-      if (const json::Node name = element["name"]; gathering.member == "prompts" && name.is_string()) {
-        Splice renamed = replacing(name, quoted(catalogue.client_name(server, name.string())));
-        renamed.at -= element.offset();
-        text = splice(text, {std::move(renamed)});
-      }
+      std::string text = definition_for_client(server, gathering.member, element);
       if (const json::Node uri = element["uri"];
           uri.is_string() && servers[server].resources.size() < kResourcesKnownMax)
         servers[server].resources.emplace(uri.string());

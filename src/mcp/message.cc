@@ -161,6 +161,28 @@ Splice removing(json::Node object, std::string_view name) {
   return {object.offset(), 0, ""};
 }
 
+std::vector<Splice> removing(json::Node object, const std::vector<std::string_view>& names) {
+  std::vector<Splice> out;
+  std::size_t from = object.offset() + 1, to = from;  // what is taken out behind the last member that stays
+  bool is_open = false, has_kept = false;
+  for (const json::Member member : object.members()) {
+    const std::size_t behind = member.value.offset() + text_of(member.value).size();
+    if (std::ranges::find(names, member.name()) != names.end()) {
+      // With the comma before it, or with the blanks at the beginning.
+      is_open = true;
+      to = behind;
+      continue;
+    }
+    // Before the first member that stays the comma goes that is behind.
+    if (is_open) out.push_back({from, (has_kept ? to : member.key.offset()) - from, ""});
+    is_open = false;
+    has_kept = true;
+    from = to = behind;
+  }
+  if (is_open) out.push_back({from, to - from, ""});
+  return out;
+}
+
 std::string quoted(std::string_view text) {
   std::string out;
   json::append_canonical_string(out, text);

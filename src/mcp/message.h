@@ -37,6 +37,8 @@ std::string splice(std::string_view text, std::vector<Splice> splices);
 Splice replacing(json::Node node, std::string text);
 Splice setting(json::Node object, std::string_view name, std::string text);
 Splice removing(json::Node object, std::string_view name);
+// Takes several members out. After all splices of the same object that set something: those may begin at the same place.
+std::vector<Splice> removing(json::Node object, const std::vector<std::string_view>& names);
 
 // An id or a progress token in its one spelling; empty: it is neither a string nor a whole number.
 std::string id_key(json::Node node);

@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 
+#include "base/hidden_characters.h"
 #include "base/text.h"
 
 namespace baton::mcp {
@@ -99,7 +100,7 @@ constexpr Phrase kPhrases[] = {
      "mcp\\.json|claude_desktop_config|\\.netrc|\\.npmrc|\\.kube/config|operator\\.token)"},
 };
 
-// On the text as it is.
+// On the text as it is, without hidden characters.
 constexpr const char* kTags[] = {
     ("(?i)</?\\s*(?:important|system|secret|hidden|critical|mandatory|confidential|override|instructions?|system[-_ "
      "]?prompt|system[-_ ]?message|assistant|developer[-_ ]message|user[-_ ]?query)(?:\\s[^<>]{0,80})?>"),
@@ -148,16 +149,19 @@ bool is_embedding(char32_t c) { return is_between(c, 0x202A, 0x202E); }
 bool is_right_to_left(char32_t c) {
   return is_between(c, 0x0590, 0x08FF) || is_between(c, 0xFB1D, 0xFDFF) || is_between(c, 0xFE70, 0xFEFC);
 }
+bool is_line_end(char32_t c) { return c == 0x2028 || c == 0x2029; }
 // Never part of a text that people wrote for people, whatever stands beside it.
 bool is_always_invisible(char32_t c) {
-  return c == 0x200B || is_between(c, 0x2060, 0x2065) || is_between(c, 0x206A, 0x206F) || c == 0xFEFF || c == 0x034F ||
-         c == 0x115F || c == 0x1160 || c == 0x17B4 || c == 0x17B5 || c == 0x180E || c == 0x3164 || c == 0xFFA0 ||
-         is_between(c, 0xFFF9, 0xFFFB);
+  return is_hidden(c) && !is_joiner(c) && !is_tag(c) && !is_mark_of_direction(c) && !is_isolate(c) &&
+         !is_embedding(c) && !is_line_end(c) && c != 0x00AD;
 }
-bool is_dropped(char32_t c) {
-  return is_always_invisible(c) || is_joiner(c) || is_selector(c) || is_tag(c) || is_mark_of_direction(c) ||
-         is_isolate(c) || is_embedding(c) || c == 0x00AD;
+bool is_dropped(char32_t c) { return (is_hidden(c) && !is_line_end(c)) || is_selector(c); }
+
+bool is_quote(char32_t c) {
+  return c == '"' || c == 0xAB || c == 0xBB || is_between(c, 0x201A, 0x201F) || c == 0x2039 || c == 0x203A ||
+         is_between(c, 0x300C, 0x300F);
 }
+bool is_white_space(char32_t c) { return is_blank(c) || is_between(c, 0x09, 0x0D) || c == 0x85 || c == 0x2800; }
 
 std::u32string characters_of(std::string_view text) {
   std::u32string out;
@@ -191,8 +195,8 @@ Characters look_at(const std::u32string& text) {
   std::size_t lines = 0, blanks = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char32_t c = text[at];
-    if (c == '\n') ++lines, blanks = 0;
-    else if (c == ' ' || c == '\t' || c == '\r' || c == 0x00A0 || c == 0x3000) ++blanks;
+    if (c == '\n' || is_line_end(c)) ++lines, blanks = 0;
+    else if (is_white_space(c)) ++blanks;
     else {
       // Only when something is behind it.
       out.gap = out.gap || lines >= kLinesMax || blanks >= kBlanksMax;
@@ -213,17 +217,74 @@ Characters look_at(const std::u32string& text) {
 }
 
 // Tags are letters that nobody sees and that models read: they are read here, too.
-std::string normalised(const std::u32string& text) {
+std::u32string without_hidden(const std::u32string& text) {
+  std::u32string out;
+  for (const char32_t c : text)
+    if (is_between(c, 0xE0020, 0xE007E)) out += c - 0xE0000;
+    else if (!is_dropped(c)) out += c;
+  return out;
+}
+
+std::string utf8_of(const std::u32string& text) {
   std::string out;
-  for (char32_t c : text) {
-    if (is_between(c, 0xE0020, 0xE007E)) c -= 0xE0000;
-    else if (is_dropped(c)) continue;
+  for (const char32_t c : text) append_utf8(out, c);
+  return out;
+}
+
+bool is_letter(char32_t c) {
+  return c < 0x80 ? is_alphanumeric(static_cast<char>(c)) : !is_white_space(c) && !is_quote(c);
+}
+
+// How long a tag of HTML is that only sets off words: `<b>`, `</em>`, `<span style="...">`. 0: there is none.
+std::size_t inline_tag(const std::u32string& text, std::size_t at) {
+  static constexpr std::string_view kTags[] = {"a",      "abbr",   "b",   "big", "br",   "code", "del",   "em",
+                                               "font",   "i",      "ins", "kbd", "mark", "s",    "small", "span",
+                                               "strike", "strong", "sub", "sup", "tt",   "u",    "wbr"};
+  constexpr std::size_t kTagMax = 200;
+  if (text[at] != '<') return 0;
+  std::size_t end = at + 1;
+  if (end < text.size() && text[end] == '/') ++end;
+  std::string name;
+  for (; end < text.size() && text[end] < 0x80 && is_alphanumeric(static_cast<char>(text[end])); ++end)
+    name += to_lower(static_cast<char>(text[end]));
+  if (std::ranges::find(kTags, name) == std::end(kTags)) return 0;
+  if (end < text.size() && text[end] != '>' && text[end] != '/' && !is_white_space(text[end])) return 0;
+  while (end < text.size() && text[end] != '>' && text[end] != '<' && end - at < kTagMax) ++end;
+  return end < text.size() && text[end] == '>' ? end + 1 - at : 0;
+}
+
+// What a reader takes for a mark around words and not for a part of one. `~` and `=` are marks only where they are doubled: `~/.ssh`, `a=b`.
+bool is_mark(const std::u32string& text, std::size_t at) {
+  const char32_t c = text[at];
+  if (c == '*' || c == '`' || c == '>' || is_quote(c)) return true;
+  const auto same_before = [&] { return at > 0 && text[at - 1] == c; };
+  const auto same_behind = [&] { return at + 1 < text.size() && text[at + 1] == c; };
+  if (c == '~' || c == '=') return same_before() || same_behind();
+  if (c == '\\')
+    return at + 1 < text.size() &&
+           (text[at + 1] == '*' || text[at + 1] == '_' || text[at + 1] == '`' || text[at + 1] == '~');
+  return false;
+}
+
+std::string normalised(const std::u32string& whole) {
+  std::u32string text = without_hidden(whole);
+  for (char32_t& c : text)
     if (c == 0x2018 || c == 0x2019 || c == 0x02BC) c = '\'';
-    const bool is_blank = c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == 0x00A0 || c == 0x3000 || c == '*' ||
-                          c == '_' || c == '`' || c == '"' || c == '>' || c == 0x201C || c == 0x201D;
-    // A path keeps its underscores: `id_rsa`.
-    const bool is_inside = c == '_' && !out.empty() && out.back() != ' ';
-    if (is_blank && !is_inside) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char32_t c = text[at];
+    // Between letters these stay: `id_rsa`, `user's`.
+    if (c == '_' || c == '\'') {
+      const std::size_t begin = at;
+      while (at + 1 < text.size() && text[at + 1] == c) ++at;
+      const bool is_inside = begin > 0 && at + 1 < text.size() && is_letter(text[begin - 1]) && is_letter(text[at + 1]);
+      if (is_inside) out.append(at + 1 - begin, static_cast<char>(c));
+      else if (!out.empty() && out.back() != ' ') out += ' ';
+      continue;
+    }
+    const std::size_t tag = inline_tag(text, at);
+    if (tag != 0) at += tag - 1;
+    if (tag != 0 || is_white_space(c) || is_mark(text, at)) {
       if (!out.empty() && out.back() != ' ') out += ' ';
     } else if (c < 0x80) {
       out += to_lower(static_cast<char>(c));
@@ -254,12 +315,25 @@ void look_for(const std::vector<Compiled>& all, std::string_view text, std::stri
   }
 }
 
+// `data:image/png;base64,...`: without words, and often large.
+bool is_encoded_data(std::string_view text) {
+  static const RE2 kBegin("data:(?:image|audio|video|font)/[a-z0-9.+-]{1,60};base64,");
+  re2::StringPiece rest(text.data(), text.size());
+  if (!RE2::Consume(&rest, kBegin)) return false;
+  return std::ranges::all_of(
+      rest, [](char c) { return is_alphanumeric(c) || c == '+' || c == '/' || c == '=' || c == '-' || c == '_'; });
+}
+
 class Walk {
  public:
-  std::vector<Suspicion> run(json::Node definition) {
-    for (const std::string_view part : {"name", "title", "description", "annotations", "inputSchema", "outputSchema",
-                                        "arguments", "uri", "uriTemplate"})
+  std::vector<Suspicion> run(json::Node definition, std::span<const std::string_view> parts) {
+    for (const std::string_view part : parts)
       if (const json::Node there = definition[part]) look(there, std::string(part), 0);
+    return std::move(out_);
+  }
+
+  std::vector<Suspicion> run_value(json::Node value, std::string_view place) {
+    look(value, std::string(place), 0);
     return std::move(out_);
   }
 
@@ -274,7 +348,10 @@ class Walk {
   void look(json::Node node, const std::string& place, std::size_t depth) {
     if (is_full()) return;
     if (depth > kDepthMax || ++texts_ > kTextsMax) return out_.push_back({Kind::Gap, place, "too much to be read"});
-    if (node.is_string()) return keep(suspicions_in_text(node.string(), place));
+    if (node.is_string()) {
+      if (!is_encoded_data(node.string())) keep(suspicions_in_text(node.string(), place));
+      return;
+    }
     if (node.is_array())
       for (const json::Node one : node.elements()) look(one, place, depth + 1);
     for (const json::Member member : node.members()) {
@@ -313,10 +390,16 @@ std::vector<Suspicion> suspicions_in_text(std::string_view whole, std::string_vi
   add(seen.control, Kind::Control);
   add(seen.gap || whole.size() > kTextBytesMax, Kind::Gap);
   look_for(phrases(), normalised(characters), place, out);
-  look_for(tags(), text, place, out);
+  look_for(tags(), utf8_of(without_hidden(characters)), place, out);
   return out;
 }
 
-std::vector<Suspicion> suspicions_in(json::Node definition) { return Walk().run(definition); }
+std::vector<Suspicion> suspicions_in(json::Node definition, std::span<const std::string_view> parts) {
+  return Walk().run(definition, parts);
+}
+
+std::vector<Suspicion> suspicions_in_value(json::Node value, std::string_view place) {
+  return Walk().run_value(value, place);
+}
 
 }  // namespace baton::mcp

@@ -6,7 +6,9 @@
 // blank, so that `i<zero width space>gnore **previous** instructions` is found. Other spellings of letters are not undone.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +42,13 @@ std::string text_of(const Suspicion& one);  // "description tries to override ot
 
 // Each kind at most once for a text.
 std::vector<Suspicion> suspicions_in_text(std::string_view text, std::string_view place);
-// Every text of a definition, of a tool (name, title, description, annotations and both schemas), a prompt (its arguments) or a resource
-// (its address). At most 32.
-std::vector<Suspicion> suspicions_in(json::Node definition);
+// The members of a tool, a prompt or a resource that have texts. A client gets no others (mcp/definitions.cc).
+inline constexpr std::array<std::string_view, 13> kTextParts = {
+    "name",  "title", "description", "annotations", "inputSchema", "outputSchema", "execution",
+    "icons", "_meta", "arguments",   "uri",         "uriTemplate", "mimeType"};
+// Every text in these members of a definition. At most 32.
+std::vector<Suspicion> suspicions_in(json::Node definition, std::span<const std::string_view> parts = kTextParts);
+// Every text in a value.
+std::vector<Suspicion> suspicions_in_value(json::Node value, std::string_view place);
 
 }  // namespace baton::mcp
