@@ -41,12 +41,12 @@ class Line {
       if (line_.find(option) != line_.npos) guarded_.dots = true;
     effects();
     for (const Command& command : parsed_.commands) {
-      if (touch_) break;
+      if (is_over()) break;
       words(command);
       trees(command);
     }
-    if (!touch_) mentions();
-    if (!touch_ && guarded_.is_exhausted()) touch_ = Touch{"more paths than are looked through", true};
+    if (!is_over()) mentions();
+    if (is_over() && !touch_) touch_ = Touch{"more paths than are looked through", true};
     return std::move(touch_);
   }
 
@@ -54,6 +54,8 @@ class Line {
   using Found = Guarded::Found;
   using Mention = Guarded::Mention;
 
+  // The rest of the line makes no difference.
+  bool is_over() const { return touch_ || guarded_.is_exhausted(); }
   void touch(const Found& found) { touch(found.path); }
   void touch(std::string path) {
     if (touch_) return;
@@ -142,6 +144,7 @@ class Line {
     const bool takes_away = runs_one_of(parsed_, kTakesAway);
     const std::set<std::string> only_searched = takes_away ? searched_folders() : std::set<std::string>();
     for (const std::string& path : effects_.writes) {
+      if (is_over()) return;
       const Found found = guarded_.find(path);
       if (found.guard != Guard::None || (takes_away && found.holds && !only_searched.contains(path)))
         return touch(path);
@@ -159,6 +162,7 @@ class Line {
     }
     for (const std::string& path : effects_.paths) {
       if (told.contains(path)) continue;
+      if (is_over()) return;
       const Guard guard = guarded_.find(path).guard;
       if (is_touched(guard) && (guard == Guard::Secret || !shown.contains(path))) return touch(path);
     }
@@ -200,8 +204,10 @@ class Line {
   void word(const Word& word, bool shown = false) {
     const auto is_touched = [&](Guard guard) { return this->is_touched(guard) && (!shown || guard == Guard::Secret); };
     const auto text = text_of(word);
-    if (touch_ || !text) return;
+    if (is_over() || !text) return;
     if (text->size() > limits::kShellPathBytesMax) {
+      // What a pattern becomes may be short.
+      if (word.kind == Word::Kind::Pattern) find(*text);
       if (is_touched(guarded_.mentioned(*text, Mention::Begins))) touch_ = Touch{std::string(kMentioned), true};
       return;
     }
@@ -217,7 +223,10 @@ class Line {
   }
   // Of `tee .claude/s*` only the folder is known to be written in.
   bool writes_in_settings() {
-    return std::ranges::any_of(effects_.writes, [&](const std::string& path) { return guarded_.find(path).holds; });
+    if (!writes_in_settings_)
+      writes_in_settings_ =
+          std::ranges::any_of(effects_.writes, [&](const std::string& path) { return guarded_.find(path).holds; });
+    return *writes_in_settings_;
   }
 
   void words(const Command& command) {
@@ -232,7 +241,7 @@ class Line {
     if (is_one_of(program, kPrints)) return;
     bool is_text = is_one_of(program, kSearches);
     const bool shown = only_reads(command);
-    for (std::size_t at = 1; at < command.words.size() && !touch_; ++at) {
+    for (std::size_t at = 1; at < command.words.size() && !is_over(); ++at) {
       const Word& one = command.words[at];
       const bool is_option = one.text.starts_with('-');
       if ((program == "find" || program == "gfind") && is_option) return;  // an expression
@@ -336,6 +345,7 @@ class Line {
             return touch(found);
     const Word* target = take_target(operands);
     for (const Word* source : operands.words) {
+      if (is_over()) return;
       const Found found = find(*source);
       if ((recursive && found.holds_secret) || (makes_links && (found.guard != Guard::None || found.holds)))
         return touch(found);
@@ -349,6 +359,7 @@ class Line {
     Operands operands = operands_of(command, "-t --target-directory");
     const Word* target = take_target(operands);
     for (const Word* source : operands.words) {
+      if (is_over()) return;
       const Found found = find(*source);
       if (found.guard != Guard::None || found.holds) return touch(found);
       if (target != nullptr) lands(*source, *target, true, false);
@@ -676,6 +687,7 @@ class Line {
     const std::string line = without_messages();
     Guard guard = guarded_.mentioned(line, Mention::Whole);
     const auto look_at = [&](const std::string& text) {
+      guarded_.count_work(text.size());
       guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
       if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
       if (runs_text && !touch_)
@@ -689,14 +701,14 @@ class Line {
     for (const Values& values : all) {
       std::string text = unquoted(line);
       look_at(text);
-      for (int round = 0; round < 3; ++round) {
+      for (int round = 0; round < 3 && !is_over(); ++round) {
         std::string next = substituted(text, values);
         if (next == text) break;
         text = std::move(next);
         look_at(text);
       }
       if (!is_touched(guard)) guard = std::max(guard, of_words(text, &values != &all.front()));
-      if (touch_ || is_touched(guard)) break;
+      if (is_over() || is_touched(guard)) break;
     }
     if (!touch_ && is_touched(guard)) touch_ = Touch{std::string(kMentioned), true};
   }
@@ -705,6 +717,7 @@ class Line {
   Guard of_words(std::string_view text, bool is_looped) {
     Guard out = Guard::None;
     for (const std::string_view one : words_in(text)) {
+      if (is_over()) break;
       const bool may_be_pattern =
           is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
       const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
@@ -720,6 +733,7 @@ class Line {
   const shell::Parsed parsed_;
   const shell::Effects effects_;
   std::vector<std::string> folders_;
+  std::optional<bool> writes_in_settings_;
   std::optional<Touch> touch_;
 };
 
