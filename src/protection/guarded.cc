@@ -268,7 +268,7 @@ Guarded::Found Guarded::find_in_long(std::string_view path) {
   Found out;
   count_work(path.size());
   // What a pattern becomes may be short.
-  if (is_pattern(path)) work_ = kWorkMax + 1;
+  if (is_pattern(path)) exhaust();
   out.guard = mentioned(path, Mention::Begins);
   out.holds = out.holds_by_name = mentions_folder(path, Mention::Begins);
   out.holds_secret = out.holds && out.guard == Guard::Secret;
@@ -304,7 +304,7 @@ Guarded::Found Guarded::find(std::string_view path, const std::vector<std::strin
   };
   if (is_pattern(path)) {
     const Braces braces = without_braces(path);
-    if (!braces.is_all) work_ = kWorkMax + 1;
+    if (!braces.is_all) exhaust();
     for (const std::string& one : braces.texts) each(one);
   }
   // A file may have these characters in its name.

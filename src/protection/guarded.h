@@ -47,7 +47,7 @@ class Guarded {
   bool is_exhausted() const { return lookups_ > kLookupsMax || work_ > kWorkMax; }
   // Counts bytes that the caller reads itself against the work of the call.
   void count_work(std::size_t bytes) { work_ += bytes; }
-  std::size_t work() const { return work_; }
+  void exhaust() { work_ = kWorkMax + 1; }
   const std::vector<std::string>& folders() const { return folders_; }
   const std::string& home() const { return home_; }
   bool dots = false;  // wildcards fit a dot at the beginning (`dotglob`)
