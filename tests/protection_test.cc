@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "json/parse.h"
 #include "json/value.h"
+#include "protection/spelling.h"
 
 namespace baton::protection {
 namespace {
@@ -143,6 +144,95 @@ TEST(Protection, IsBoundedByLinks) {
   const auto touch = touched(paths, "Read", arguments.root());
   ASSERT_TRUE(touch);
   EXPECT_TRUE(touch->always);
+}
+
+// Counts what is looked up: all else that a call costs is bounded by the same count of work.
+class CountingLinks final : public Links {
+ public:
+  std::string resolved(const std::string& path) const override {
+    ++lookups;
+    bytes += path.size();
+    return path;
+  }
+  mutable std::size_t lookups = 0, bytes = 0;
+};
+
+int number(json::Node node) { return node.is_number() ? std::stoi(std::string(node.number_text())) : 0; }
+
+std::string replaced(std::string text, const std::string& by) {
+  if (const std::size_t at = text.find('@'); at != text.npos) text.replace(at, 1, by);
+  return text;
+}
+
+// The arguments of a case of `long`: `@` is `unit` as often as `times` says; with `list`, as many such strings.
+std::string long_arguments(json::Node one) {
+  std::string unit;
+  for (int i = 0; i < number(one["times"]); ++i) unit += one["unit"].string();
+  if (one["line"].is_string()) {
+    json::Value arguments = json::Value::object(), facts = json::Value::object();
+    facts.set("command", replaced(std::string(one["line"].string()), unit));
+    facts.set("cwd", "/srv/app");
+    arguments.set("dev.baton", std::move(facts));
+    return json::write(arguments);
+  }
+  std::string text = json::write(json::Value::copy(one["arguments"]));
+  const std::string quoted = json::write(json::Value(unit));
+  if (!one["list"].is_number()) return replaced(text, quoted.substr(1, quoted.size() - 2));
+  const std::size_t from = text.rfind('"', text.find('@')), to = text.find('"', text.find('@')) + 1;
+  std::string list;
+  for (int i = 0; i < number(one["list"]); ++i)
+    list += (i == 0 ? "" : ",") + replaced(text.substr(from, to - from - 1), quoted.substr(1, quoted.size() - 2)) +
+            std::to_string(i) + "\"";
+  return text.replace(from, to - from, "[" + list + "]");
+}
+
+// However long a call is, the work is bounded. `touches` of these cases is how the path begins.
+TEST(Protection, OfLongCalls) {
+  const json::Document file = cases();
+  std::size_t count = 0;
+  for (const json::Node one : file.root()["long"].elements()) {
+    const auto links = std::make_shared<CountingLinks>();
+    Paths paths = paths_in(file.root());
+    paths.links = links;
+    const json::Document document = std::move(*json::parse_owned(long_arguments(one)));
+    const auto touch = touched(paths, one["line"].is_string() ? "Bash" : one["tool"].string(), document.root());
+    const std::string what = json::write(json::Value::copy(one)).substr(0, 300);
+    EXPECT_TRUE(said(touch).starts_with(wanted(one))) << what << "\n" << said(touch).substr(0, 100);
+    EXPECT_LE(links->lookups, 5'001u) << what;
+    EXPECT_LE(links->bytes, 1u << 20) << what;
+    ++count;
+  }
+  EXPECT_GT(count, 25u);
+}
+
+TEST(Protection, BoundsSpellings) {
+  const auto times = [](std::string_view unit, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += unit;
+    return out;
+  };
+  for (const std::string_view unit : {"{}", "{a,b}", "{", "}", "{a", "{,", "{a,{b,c}", "{,}", "{a}{b,c}", "{a,b/}"}) {
+    const Braces braces = without_braces(times(unit, 1300));
+    std::size_t bytes = 0;
+    for (const std::string& one : braces.texts) bytes += one.size();
+    EXPECT_LE(braces.texts.size(), kBracesMax) << unit;
+    EXPECT_LE(bytes, 2 * kBraceBytesMax) << unit;
+  }
+  for (const std::string_view unit : {":", "a:", "a,", "=b:c", "a\n", "%41", "\\x41:", "@"}) {
+    std::size_t bytes = 0;
+    for (const std::string& one : spellings_of(times(unit, 1000), "/home/ida", "/srv/app").paths) bytes += one.size();
+    EXPECT_LE(bytes, 2 * kSpellingBytesMax) << unit;
+  }
+}
+
+TEST(Protection, OfBraces) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(without_braces("a{b,c}d").texts, (Texts{"abd", "acd"}));
+  EXPECT_EQ(without_braces("{a,b{c,d}}{e,f}").texts, (Texts{"ae", "af", "bce", "bcf", "bde", "bdf"}));
+  EXPECT_EQ(without_braces("x{1..9}{}").texts, (Texts{"x*"}));
+  // A `{` without its `}` is a letter; so are braces without a list, around one.
+  EXPECT_EQ(without_braces("{x,{a,b}").texts, (Texts{"{x,a", "{x,b"}));
+  EXPECT_EQ(without_braces("{x{a,b}}").texts, (Texts{"{xa}", "{xb}"}));
 }
 
 // So many texts that each would have to be looked at are refused rather than looked through.

@@ -21,15 +21,19 @@ namespace {
 using shell::Command;
 using shell::Word;
 
-constexpr std::size_t kLoopedMax = 8;  // values of loops that are looked at
+constexpr std::size_t kLoopedMax = 8;                               // values of loops that are looked at
+constexpr int kReadAgainMax = 2;                                    // expansions that lead to others: `x=~/a; y=$x/b`
+constexpr std::size_t kReadAgainWork = 2048, kReadAgainWeight = 6;  // of work: a line, and a byte of it
 constexpr std::string_view kMentioned = "something of Baton's in the command";
 
 class Line {
  public:
-  Line(Guarded& guarded, std::string_view line, std::string_view cwd)
+  // `times_read`: how often its expansions were put in.
+  Line(Guarded& guarded, std::string_view line, std::string_view cwd, int times_read = 0)
       : guarded_(guarded),
         line_(line),
         cwd_(cwd),
+        times_read_(times_read),
         parsed_(shell::parse(line)),
         effects_(shell::effects_of(parsed_, cwd)) {}
 
@@ -41,12 +45,16 @@ class Line {
       if (line_.find(option) != line_.npos) guarded_.dots = true;
     effects();
     for (const Command& command : parsed_.commands) {
-      if (touch_) break;
+      if (is_over()) break;
       words(command);
       trees(command);
     }
-    if (!touch_) mentions();
-    if (!touch_ && guarded_.is_exhausted()) touch_ = Touch{"more paths than are looked through", true};
+    if (!is_over()) mentions();
+    if (!is_over()) read_again();
+    takes_ends_ = true;
+    for (const Command& command : parsed_.commands)
+      if (!is_over()) trees(command);
+    if (is_over() && !touch_) touch_ = Touch{"more paths than are looked through", true};
     return std::move(touch_);
   }
 
@@ -54,6 +62,8 @@ class Line {
   using Found = Guarded::Found;
   using Mention = Guarded::Mention;
 
+  // The rest of the line makes no difference.
+  bool is_over() const { return touch_ || guarded_.is_exhausted(); }
   void touch(const Found& found) { touch(found.path); }
   void touch(std::string path) {
     if (touch_) return;
@@ -142,6 +152,7 @@ class Line {
     const bool takes_away = runs_one_of(parsed_, kTakesAway);
     const std::set<std::string> only_searched = takes_away ? searched_folders() : std::set<std::string>();
     for (const std::string& path : effects_.writes) {
+      if (is_over()) return;
       const Found found = guarded_.find(path);
       if (found.guard != Guard::None || (takes_away && found.holds && !only_searched.contains(path)))
         return touch(path);
@@ -159,6 +170,7 @@ class Line {
     }
     for (const std::string& path : effects_.paths) {
       if (told.contains(path)) continue;
+      if (is_over()) return;
       const Guard guard = guarded_.find(path).guard;
       if (is_touched(guard) && (guard == Guard::Secret || !shown.contains(path))) return touch(path);
     }
@@ -190,9 +202,14 @@ class Line {
   static bool only_clears(const Command& command) { return program_of(command) != "find" || clears_leftovers(command); }
   // --- words
 
-  // The text of a word with its wildcards; nothing: an expansion decides it.
-  static std::optional<std::string> text_of(const Word& word) {
-    if (word.kind == Word::Kind::Unknown) return std::nullopt;
+  // The text of a word with its wildcards; nothing: an expansion decides it. In the end, what is behind an expansion is taken in a folder of
+  // which nothing is known: `$x/.claude`.
+  std::optional<std::string> text_of(const Word& word) const {
+    if (word.kind == Word::Kind::Unknown) {
+      const std::size_t slash = word.rest.find('/');
+      if (!takes_ends_ || slash == word.rest.npos || slash + 1 == word.rest.size()) return std::nullopt;
+      return "/0" + word.rest.substr(slash);
+    }
     return word.kind == Word::Kind::Pattern ? word.text + word.rest : word.text;
   }
 
@@ -200,8 +217,10 @@ class Line {
   void word(const Word& word, bool shown = false) {
     const auto is_touched = [&](Guard guard) { return this->is_touched(guard) && (!shown || guard == Guard::Secret); };
     const auto text = text_of(word);
-    if (touch_ || !text) return;
+    if (is_over() || !text) return;
     if (text->size() > limits::kShellPathBytesMax) {
+      // What a pattern becomes may be short.
+      if (word.kind == Word::Kind::Pattern) find(*text);
       if (is_touched(guarded_.mentioned(*text, Mention::Begins))) touch_ = Touch{std::string(kMentioned), true};
       return;
     }
@@ -217,7 +236,10 @@ class Line {
   }
   // Of `tee .claude/s*` only the folder is known to be written in.
   bool writes_in_settings() {
-    return std::ranges::any_of(effects_.writes, [&](const std::string& path) { return guarded_.find(path).holds; });
+    if (!writes_in_settings_)
+      writes_in_settings_ =
+          std::ranges::any_of(effects_.writes, [&](const std::string& path) { return guarded_.find(path).holds; });
+    return *writes_in_settings_;
   }
 
   void words(const Command& command) {
@@ -232,7 +254,7 @@ class Line {
     if (is_one_of(program, kPrints)) return;
     bool is_text = is_one_of(program, kSearches);
     const bool shown = only_reads(command);
-    for (std::size_t at = 1; at < command.words.size() && !touch_; ++at) {
+    for (std::size_t at = 1; at < command.words.size() && !is_over(); ++at) {
       const Word& one = command.words[at];
       const bool is_option = one.text.starts_with('-');
       if ((program == "find" || program == "gfind") && is_option) return;  // an expression
@@ -336,6 +358,7 @@ class Line {
             return touch(found);
     const Word* target = take_target(operands);
     for (const Word* source : operands.words) {
+      if (is_over()) return;
       const Found found = find(*source);
       if ((recursive && found.holds_secret) || (makes_links && (found.guard != Guard::None || found.holds)))
         return touch(found);
@@ -349,6 +372,7 @@ class Line {
     Operands operands = operands_of(command, "-t --target-directory");
     const Word* target = take_target(operands);
     for (const Word* source : operands.words) {
+      if (is_over()) return;
       const Found found = find(*source);
       if (found.guard != Guard::None || found.holds) return touch(found);
       if (target != nullptr) lands(*source, *target, true, false);
@@ -384,10 +408,12 @@ class Line {
     if (whole && !is_folder(*to) && !is_current(*to) && there.holds) touch(there);
   }
 
-  // The folder of the call, or one above it: it is there.
+  // The folder of the call, home, or one above them: it is there.
   bool is_current(std::string_view text) const {
     const std::string path = shell::normalised(cwd_, text);
-    return !path.empty() && cwd_.starts_with('/') && shell::is_within(shell::normalised("", cwd_), path);
+    if (path.empty() || !cwd_.starts_with('/')) return false;
+    return shell::is_within(shell::normalised("", cwd_), path) ||
+           (!guarded_.home().empty() && shell::is_within(shell::normalised("", guarded_.home()), path));
   }
 
   // A second name for a file, or for the folder it lies in.
@@ -609,7 +635,45 @@ class Line {
     });
   }
 
-  // What variables of the line are, as far as it says so. Of a loop there are several.
+  // `*`, `*/`, `./*.*`: it says nothing of the names that it becomes, and no name with a dot at its beginning is among them.
+  static bool is_bare_glob(std::string_view text) {
+    if (!is_pattern(text) || text.find_first_not_of("*?./") != text.npos) return false;
+    return std::ranges::none_of(split(text, '/'),
+                                [](std::string_view name) { return name.starts_with('.') && is_pattern(name); });
+  }
+
+  // The same checks of the line with its expansions put in, as far as they are known: `rm -rf ~`, `cp -r evil "$HOME/.claude"`.
+  void read_again() {
+    const auto is_unknown = [](const Word& word) { return word.kind == Word::Kind::Unknown; };
+    const auto has_unknown = [&](const Command& command) {
+      return std::ranges::any_of(command.words, is_unknown) ||
+             std::ranges::any_of(command.assignments, is_unknown, &shell::Assignment::value) ||
+             std::ranges::any_of(command.redirections, is_unknown, &shell::Redirection::target);
+    };
+    if (times_read_ == kReadAgainMax || (!parsed_.opaque() && std::ranges::none_of(parsed_.commands, has_unknown)))
+      return;
+    const bool changes_folder = folders_.size() != 1 || folders_.front() != cwd_;
+    std::set<std::string> read = {std::string(line_)};
+    const auto is_anything = [&](const auto& value) { return !guarded_.dots && is_bare_glob(value.second); };
+    for (Values& values : this->values()) {
+      if (std::ranges::any_of(values, is_anything)) continue;
+      values["PWD"] = changes_folder ? "." : cwd_;
+      values["OLDPWD"] = cwd_;
+      if (guarded_.home().empty()) values.erase("HOME");
+      const std::string line = expanded(line_, values);
+      if (!read.insert(line).second) continue;
+      // So long a line is not taken apart.
+      const bool is_too_long =
+          line.size() > limits::kShellCommandBytesMax && line_.size() <= limits::kShellCommandBytesMax;
+      if (is_too_long) guarded_.exhaust();
+      guarded_.count_work(kReadAgainWork + line.size() * kReadAgainWeight);
+      if (is_over()) return;
+      if (touch_ = Line(guarded_, line, cwd_, times_read_ + 1).look(); touch_) return;
+      if (times_read_ > 0) return;
+    }
+  }
+
+  // What variables of the line are, as far as it says so. Of a loop there are several, and of a name that is set twice.
   using Values = std::map<std::string, std::string>;
   std::vector<Values> values() const {
     const std::string config = guarded_.home().empty() ? ".config" : guarded_.home() + "/.config";
@@ -619,9 +683,15 @@ class Line {
                                 {"BATON_STORE", ".baton"},
                                 {"BATON_KEYS", ".baton"}}};
     Values& first = out.front();
+    std::vector<std::pair<std::string, std::string>> before;  // values that a name had
     for (const Command& command : parsed_.commands) {
-      for (const shell::Assignment& one : command.assignments)
-        if (one.value.is_literal()) first[one.name] = one.value.text;
+      for (const shell::Assignment& one : command.assignments) {
+        if (!one.value.is_literal()) continue;
+        std::string& value = first[one.name];
+        if (!value.empty() && value != one.value.text && before.size() < kLoopedMax)
+          before.push_back({one.name, value});
+        value = one.value.text;
+      }
       const std::string_view program = program_of(command);
       std::size_t number = 0;
       for (std::size_t at = 1; at < command.words.size(); ++at) {
@@ -629,10 +699,18 @@ class Line {
         if (const std::size_t sign = text.find('=');
             sign != text.npos && is_one_of(program, "export declare typeset readonly local"))
           first[text.substr(0, sign)] = text.substr(sign + 1);
-        if (program == "set" && !text.starts_with('-')) first[std::to_string(++number)] = text;
+        if (program == "set" && !text.starts_with('-')) {
+          first[std::to_string(++number)] = text;
+          first["@"] += (number == 1 ? "" : " ") + text;
+        }
       }
       for (const shell::Redirection& one : command.redirections)
         if (program == "read" && one.operation == "<<<") first[command.words.back().text] = one.target.text;
+    }
+    for (const auto& [name, value] : before) {
+      if (out.size() >= kLoopedMax) break;
+      out.push_back(out.front());
+      out.back()[name] = value;
     }
     std::string text = unquoted(line_);
     for (char& c : text)
@@ -676,6 +754,7 @@ class Line {
     const std::string line = without_messages();
     Guard guard = guarded_.mentioned(line, Mention::Whole);
     const auto look_at = [&](const std::string& text) {
+      guarded_.count_work(text.size());
       guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
       if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
       if (runs_text && !touch_)
@@ -689,14 +768,14 @@ class Line {
     for (const Values& values : all) {
       std::string text = unquoted(line);
       look_at(text);
-      for (int round = 0; round < 3; ++round) {
+      for (int round = 0; round < 3 && !is_over(); ++round) {
         std::string next = substituted(text, values);
         if (next == text) break;
         text = std::move(next);
         look_at(text);
       }
       if (!is_touched(guard)) guard = std::max(guard, of_words(text, &values != &all.front()));
-      if (touch_ || is_touched(guard)) break;
+      if (is_over() || is_touched(guard)) break;
     }
     if (!touch_ && is_touched(guard)) touch_ = Touch{std::string(kMentioned), true};
   }
@@ -705,6 +784,7 @@ class Line {
   Guard of_words(std::string_view text, bool is_looped) {
     Guard out = Guard::None;
     for (const std::string_view one : words_in(text)) {
+      if (is_over()) break;
       const bool may_be_pattern =
           is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
       const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
@@ -717,9 +797,12 @@ class Line {
 
   Guarded& guarded_;
   const std::string_view line_, cwd_;
+  const int times_read_;
   const shell::Parsed parsed_;
   const shell::Effects effects_;
   std::vector<std::string> folders_;
+  std::optional<bool> writes_in_settings_;
+  bool takes_ends_ = false;  // of words whose beginning is not known
   std::optional<Touch> touch_;
 };
 

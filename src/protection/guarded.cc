@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <ranges>
 #include <span>
 
 #include "adopt/adopt.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "shell/effects.h"
 
@@ -136,14 +138,32 @@ Parts names_of(std::string_view path) {
 enum class Reach : std::uint8_t { None, Above, Within };
 template <class Fits>
 Reach reach(std::span<const std::string> pattern, std::span<const std::string> there, const Fits& fits) {
-  if (there.empty()) return Reach::Within;
-  if (pattern.empty()) return Reach::Above;
-  if (pattern[0] != "**")
-    return fits(pattern[0], there[0]) ? reach(pattern.subspan(1), there.subspan(1), fits) : Reach::None;
-  const Reach none = pattern.size() == 1 ? Reach::None : reach(pattern.subspan(1), there, fits);
-  return none == Reach::Within || !fits(pattern[0], there[0]) ? none
-                                                              : std::max(none, reach(pattern, there.subspan(1), fits));
+  // at[i]: the parts of the pattern so far can be the first i of `there`. In this way no pair of parts is compared twice.
+  std::vector<bool> at(there.size() + 1);
+  at[0] = true;
+  for (std::size_t part = 0; part < pattern.size() && !at.back(); ++part) {
+    const bool is_last = part + 1 == pattern.size();
+    if (pattern[part] == "**") {
+      if (!is_last && pattern[part + 1] == "**") continue;
+      std::vector<bool> used(at.size());
+      for (std::size_t i = 0; i < there.size(); ++i) used[i + 1] = (at[i] || used[i]) && fits(pattern[part], there[i]);
+      // What it stands for is below the folder before it.
+      for (std::size_t i = 0; i < at.size(); ++i) at[i] = (at[i] && !is_last) || used[i];
+    } else {
+      for (std::size_t i = there.size(); i > 0; --i) at[i] = at[i - 1] && fits(pattern[part], there[i - 1]);
+      at[0] = false;
+    }
+    if (std::ranges::find(at, true) == at.end()) return Reach::None;
+  }
+  return at.back() ? Reach::Within : Reach::Above;
 }
+
+// How many bytes of work a step counts as: by what they cost, measured.
+constexpr std::size_t kJudgeWork = 128;     // one path, besides its bytes
+constexpr std::size_t kPatternWeight = 16;  // a byte of a path with wildcards
+constexpr std::size_t kSpellingWeight = 2;  // a byte of a spelling
+constexpr std::size_t kLookupWeight = 16;   // a byte of a path whose links are followed
+constexpr std::size_t kShownMax = 200;      // bytes of a long path in the refusal
 
 void keep(Guard guard, Guard& into) { into = std::max(guard, into); }
 
@@ -237,14 +257,32 @@ void Guarded::judge_pattern(const Names& path, bool is_absolute, Found& found) c
 void Guarded::follow(const std::string& path, Found& found) {
   if (links_ == nullptr || is_exhausted()) return;
   ++lookups_;
+  count_work(path.size() * kLookupWeight);
   const std::string real = links_->resolved(path);
   if (real.empty()) lookups_ = kLookupsMax + 1;
   else if (real != path) judge(parts_of(real), found);
 }
 
+// The file system opens no such path. Some tools take needless parts out of it before.
+Guarded::Found Guarded::find_in_long(std::string_view path) {
+  Found out;
+  count_work(path.size());
+  // What a pattern becomes may be short.
+  if (is_pattern(path)) exhaust();
+  out.guard = mentioned(path, Mention::Begins);
+  out.holds = out.holds_by_name = mentions_folder(path, Mention::Begins);
+  out.holds_secret = out.holds && out.guard == Guard::Secret;
+  out.path = path.substr(0, kShownMax);
+  return out;
+}
+
 Guarded::Found Guarded::find(std::string_view path, const std::vector<std::string>* folders) {
   Found out;
+  if (is_exhausted()) return out;
+  if (path.size() > limits::kShellPathBytesMax) return find_in_long(path);
   const auto take = [&](const std::string& whole) {
+    if (is_exhausted()) return;
+    count_work(kJudgeWork + whole.size() * (is_pattern(whole) ? kPatternWeight : 1));
     const Guard before = out.guard;
     judge(parts_of(whole), out);
     if (leads_elsewhere(names_of(whole))) keep(Guard::Secret, out.guard);
@@ -264,8 +302,11 @@ Guarded::Found Guarded::find(std::string_view path, const std::vector<std::strin
     if (folders == nullptr && parts_of(one).names.size() > 1)
       for (const std::string& folder : beside_) take(folder + "/" + one);
   };
-  if (is_pattern(path))
-    for (const std::string& one : without_braces(path)) each(one);
+  if (is_pattern(path)) {
+    const Braces braces = without_braces(path);
+    if (!braces.is_all) exhaust();
+    for (const std::string& one : braces.texts) each(one);
+  }
   // A file may have these characters in its name.
   each(std::string(path));
   return out;
@@ -273,6 +314,13 @@ Guarded::Found Guarded::find(std::string_view path, const std::vector<std::strin
 
 Guarded::Found Guarded::find_any(std::string_view text, const std::vector<std::string>* folders) {
   Found out;
+  if (is_exhausted()) return out;
+  if (text.size() > limits::kShellPathBytesMax) {
+    count_work(text.size());
+    out.guard = mentioned(text, Mention::Begins);
+    out.path = text.substr(0, kShownMax);
+    return out;
+  }
   const std::vector<std::string>& in = folders != nullptr ? *folders : folders_;
   const Spellings spellings = spellings_of(text, home_, in.empty() ? std::string_view() : std::string_view(in.front()));
   // What is named in the end is the plainest.
@@ -283,7 +331,9 @@ Guarded::Found Guarded::find_any(std::string_view text, const std::vector<std::s
         const bool is_plain = std::ranges::none_of(one, [](char c) { return static_cast<unsigned char>(c) < ' '; });
         if (is_plain == plain && one.starts_with('/') == absolute) order.push_back(&one);
       }
+  for (const std::string& one : spellings.paths) count_work(kJudgeWork + one.size() * kSpellingWeight);
   for (const std::string* spelled : order) {
+    if (is_exhausted()) break;
     const std::string& one = *spelled;
     const Found found = find(one, folders);
     if (found.guard > out.guard) out.path = found.path;
@@ -301,25 +351,74 @@ Guarded::Found Guarded::find_any(std::string_view text, const std::vector<std::s
 namespace {
 
 // The paths in a text, as they are compared.
-std::string folded_text(std::string_view text) {
+std::string folded_text(std::string_view given) {
+  // All of it, so that a long text of many names takes one pass.
+  const std::string unicode = is_ascii(given) ? std::string() : folded(given);
+  const std::string_view text = is_ascii(given) ? given : std::string_view(unicode);
   std::string out;
-  for (const std::string_view part : split(text, '/')) {
+  out.reserve(text.size());
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('/', at), text.size());
+    const std::string_view part = text.substr(at, end - at);
+    at = end + 1;
     if (part.empty() || part == ".") continue;
-    out += out.empty() && !text.starts_with('/') ? "" : "/";
-    out += folded(part);
+    if (!out.empty() || text.starts_with('/')) out += '/';
+    const std::size_t from = out.size();
+    for (const char c : part) out.push_back(to_lower(c));
+    if (const std::size_t stream = out.find("::$", from); stream != out.npos) out.resize(stream);
+    if (out.find_first_not_of('.', from) != out.npos)
+      while (out.size() > from && (out.back() == '.' || out.back() == ' ')) out.pop_back();
   }
-  if (text.ends_with('/')) out += '/';
+  if (given.ends_with('/')) out += '/';
   return out;
 }
 
 bool is_part_of_name(char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; }
 
-// Does it stand there, from the beginning of a name on? `ends`: what must stand behind it.
-template <class Ends>
-bool says(std::string_view text, std::string_view what, const Ends& ends) {
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1))
-    if ((at == 0 || !is_part_of_name(text[at - 1]) || what.front() == '/') && ends(text.substr(at + what.size())))
-      return true;
+// What a text is searched for, by the first byte.
+struct Needle {
+  std::string text;
+  Guard guard = Guard::None;
+  bool is_folder = false;
+};
+using Needles = std::map<char, std::vector<Needle>>;
+
+const Needles& name_needles() {
+  static const Needles kNeedles = [] {
+    Needles out;
+    for (const Name& name : names()) out[name.text.front()].push_back({name.text, name.guard, name.is_folder});
+    return out;
+  }();
+  return kNeedles;
+}
+
+// The folders that hold what has a protected name.
+const Needles& folder_needles() {
+  static const Needles kNeedles = [] {
+    Needles out;
+    for (const Name& name : names())
+      for (std::size_t length = 1; length < name.parts.size(); ++length)
+        if (const std::span<const std::string> front = std::span(name.parts).first(length); is_telling(front)) {
+          const std::string text = join(Names(front.begin(), front.end()), "/");
+          out[text.front()].push_back({text, name.guard, true});
+        }
+    return out;
+  }();
+  return kNeedles;
+}
+
+// Each place where one of them stands, from the beginning of a name on: until `take` of it and of what is behind it is true.
+template <class Take>
+bool says(std::string_view text, const Needles& needles, const Take& take) {
+  std::array<const std::vector<Needle>*, 256> by_first = {};
+  for (const auto& [first, all] : needles) by_first[static_cast<unsigned char>(first)] = &all;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::vector<Needle>* all = by_first[static_cast<unsigned char>(text[at])];
+    if (all == nullptr || (text[at] != '/' && at > 0 && is_part_of_name(text[at - 1]))) continue;
+    const std::string_view rest = text.substr(at);
+    for (const Needle& one : *all)
+      if (rest.starts_with(one.text) && take(one, rest.substr(one.text.size()))) return true;
+  }
   return false;
 }
 
@@ -327,34 +426,25 @@ bool says(std::string_view text, std::string_view what, const Ends& ends) {
 
 Guard Guarded::mentioned(std::string_view text, Mention how) const {
   const std::string in = folded_text(text);
-  const auto is_said = [&](std::string_view what, bool is_folder) {
-    return says(in, what, [&](std::string_view behind) {
-      if (how == Mention::Begins) return true;
-      if (how == Mention::AsPath && is_folder) return behind.starts_with('/');
-      return behind.empty() || !is_part_of_name(behind.front());
-    });
-  };
   Guard out = Guard::None;
-  for (const Name& name : names())
-    if (is_said(name.text, name.is_folder)) keep(name.guard, out);
-  for (const Place& place : places_)
-    if (is_said(place.text, false)) keep(place.guard, out);
+  const auto take = [&](const Needle& one, std::string_view behind) {
+    const bool ends = how == Mention::Begins                    ? true
+                      : how == Mention::AsPath && one.is_folder ? behind.starts_with('/')
+                                                                : behind.empty() || !is_part_of_name(behind.front());
+    if (ends) keep(one.guard, out);
+    return out == Guard::Secret;
+  };
+  Needles there;
+  for (const Place& place : places_) there['/'].push_back({place.text, place.guard, false});
+  if (!says(in, name_needles(), take)) says(in, there, take);
   return out;
 }
 
-bool Guarded::mentions_folder(std::string_view text) const {
-  const std::string in = folded_text(text);
-  const auto ends = [](std::string_view behind) {
+bool Guarded::mentions_folder(std::string_view text, Mention how) const {
+  return says(folded_text(text), folder_needles(), [&](const Needle&, std::string_view behind) {
+    if (how == Mention::Begins) return true;
     if (behind.starts_with('/')) behind.remove_prefix(1);
     return behind.empty() || (behind.front() != '/' && !is_part_of_name(behind.front()));
-  };
-  return std::ranges::any_of(names(), [&](const Name& name) {
-    const std::span<const std::string> parts(name.parts);
-    for (std::size_t length = 1; length < parts.size(); ++length)
-      if (const auto front = parts.first(length);
-          is_telling(front) && says(in, join(Names(front.begin(), front.end()), "/"), ends))
-        return true;
-    return false;
   });
 }
 

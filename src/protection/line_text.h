@@ -18,6 +18,10 @@ std::string without_expansions(std::string_view line, char by = 0);
 // `$name` and `${name}` replaced by `values`; `${name:-text}` by the text when `values` does not have the name.
 std::string substituted(const std::string& text, const std::map<std::string, std::string>& values);
 
+// The line as a shell reads it after the expansions whose values are known: `$name`, `${name}`, `${name:-text}`, `$(pwd)`, and `~` outside of
+// quotes. A value of the line's own that would be read as more than words is left out. `values` has HOME, PWD and OLDPWD, when they are known.
+std::string expanded(std::string_view line, const std::map<std::string, std::string>& values);
+
 // The words between blanks, line ends and the operators of a shell.
 std::vector<std::string_view> words_in(std::string_view text);
 

@@ -22,8 +22,11 @@ std::string_view without_version(std::string_view program) {
 }  // namespace
 
 bool is_one_of(std::string_view name, std::string_view names) {
-  const auto all = split(names, ' ');
-  return !name.empty() && std::ranges::find(all, name) != all.end();
+  if (name.empty() || name.find(' ') != name.npos) return false;
+  const auto is_blank_at = [&](std::size_t at) { return at >= names.size() || names[at] == ' '; };
+  for (std::size_t at = names.find(name); at != names.npos; at = names.find(name, at + 1))
+    if ((at == 0 || is_blank_at(at - 1)) && is_blank_at(at + name.size())) return true;
+  return false;
 }
 
 std::string_view program_of(const shell::Command& command) {

@@ -5,10 +5,12 @@
 #include <array>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "hooks/facts.h"
 #include "protection/commands.h"
 #include "protection/guarded.h"
+#include "protection/line_text.h"
 #include "shell/effects.h"
 
 namespace baton::protection {
@@ -18,6 +20,10 @@ constexpr std::size_t kTextsMax = 10'000;
 constexpr std::size_t kPathBytesMax = 4096;  // Linux opens no longer one
 constexpr std::size_t kJoinedMax = 24;       // strings that are tried behind each other
 constexpr std::size_t kJoinedBytesMax = 1024;
+constexpr std::size_t kLineBytesMax = 4 * limits::kShellCommandBytesMax;  // of a command line
+// How many bytes of work a command line counts as: one, and each byte of it.
+constexpr std::size_t kCommandWork = 2048;
+constexpr std::size_t kCommandWeight = 6;
 
 // `filePath`, `file_path`, `FILE-PATH`
 std::string plain_name(std::string_view name) {
@@ -54,10 +60,11 @@ bool is_content(std::string_view name) {
 }
 // Members that hold what somebody is told: names in them are only talked about.
 bool is_prose(std::string_view name) {
-  static constexpr std::array<std::string_view, 18> kNames = {
+  static constexpr std::array<std::string_view, 22> kNames = {
       "activeform",  "comment",      "description",   "explanation", "fact",    "header",
       "instruction", "instructions", "justification", "label",       "message", "note",
-      "prompt",      "question",     "reason",        "subject",     "summary", "title"};
+      "observation", "observations", "prompt",        "question",    "reason",  "subject",
+      "summary",     "thought",      "title",         "topic"};
   return is_in(name, kNames);
 }
 // Members that hold what a tool passes over.
@@ -145,6 +152,10 @@ class Kind {
            is({"exec", "zsh", "tmux"});
   }
   bool is_patch() const { return has({"patch"}) && !has({"dispatch"}); }
+  bool is_for_files() const {
+    return has({"file", "folder", "director"}) || is({"fs", "dir", "ls", "cat", "cp", "mv", "rm"});
+  }
+  bool is_search() const { return has({"search"}); }
 
  private:
   using Names = std::initializer_list<std::string_view>;
@@ -212,7 +223,7 @@ class Strings {
   // `names`: of the members on the way here, as folders: `{".codex": {"rules": {"default.rules": "..."}}}`.
   void walk(json::Node node, std::string_view name, const std::string& names = {}) {
     const bool is_top = std::exchange(is_top_, false);
-    if (is_over()) return;
+    if (is_over() || guarded_.is_exhausted()) return;
     if (node.is_string()) return string(node.string(), name);
     if (is_command(name) || is_words(name)) command(line_of(node));
     lines(node);
@@ -255,7 +266,11 @@ class Strings {
 
   // A line for a shell; nobody says which one. Those of Windows have other quotes.
   void command(std::string_view line) {
-    if (line.empty() || is_over()) return;
+    if (line.empty() || is_over() || guarded_.is_exhausted()) return;
+    guarded_.count_work(kCommandWork + line.size());
+    // No shell runs so long a line, and reading it takes long.
+    if (line.size() > kLineBytesMax) return mention(unquoted(line), Mention::Begins);
+    guarded_.count_work(line.size() * kCommandWeight);
     if (auto found = touched_by_command(guarded_, line, cwd_)) return touch(std::move(*found));
     std::string plain;
     for (const char c : line)
@@ -274,10 +289,15 @@ class Strings {
     if (!count() || text.empty() || is_left_out(name)) return;
     if ((only_talks_ && !is_path(name)) || (is_own_ && is_searched_for(name_, name))) return;
     if ((is_patch(name) || tool_.is_patch()) && text.find('\n') != text.npos && is_patch_text(text)) return patch(text);
-    const bool content = is_content(name), prose = is_prose(name);
+    const bool content = is_content(name);
+    const bool prose =
+        is_prose(name) || (tool_.is_search() && !tool_.is_for_files() && (name == "query" || name == "q"));
     const bool is_line = is_command(name) || (is_words(name) && text.find(' ') != text.npos);
     if (is_line || (tool_.is_shell() && !prose)) command(text);
     if (content && names_path_) return;
+    const bool several_words = trim(text).find_first_of(" \t\n") != text.npos;
+    if (prose && several_words && !tool_.is_for_files()) return;
+    if (content && several_words) return lines_of_content(text);
     if (is_code(name)) mention(text, Mention::Whole);
     if (is_words(name))
       for (const std::string_view word : split(text, ' ')) path(word);
@@ -294,19 +314,32 @@ class Strings {
           path(plain, false);
       return mention(text, Mention::Begins);
     }
-    for (const std::string_view line : split(text, '\n'))
-      if (line.size() <= kPathBytesMax && !is_over()) path(line, false);
+    path(text, false);
+  }
+
+  // A line of several words is a path only when a protected name is in it.
+  void lines_of_content(std::string_view text) {
+    const bool is_mentioned = guarded_.mentioned(text, Mention::Begins) != Guard::None;
+    for (std::size_t at = 0; at <= text.size() && !is_over() && !guarded_.is_exhausted();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      const std::string_view line = trim(text.substr(at, end - at));
+      at = end + 1;
+      if (line.empty() || line.size() > kPathBytesMax) continue;
+      if (line.find_first_of(" \t") == line.npos) path(line, false);
+      else if (is_mentioned) take(guarded_.find(line));
+    }
   }
 
   using Mention = Guarded::Mention;
   void mention(std::string_view text, Mention how) {
-    if (is_over()) return;
+    if (is_over() || guarded_.is_exhausted()) return;
     const Guard guard = guarded_.mentioned(text, how);
     if (guard != Guard::None) touch({"something of Baton's in a long text", guard == Guard::Secret});
   }
 
   void path(std::string_view text, bool joins = true) {
-    if (text.empty() || is_over()) return;
+    // An object without members is no path.
+    if (text.empty() || text == "{}" || is_over() || guarded_.is_exhausted()) return;
     const Guarded::Found found = guarded_.find_any(text);
     take(found);
     if (joins && text.size() <= kJoinedBytesMax)

@@ -12,9 +12,11 @@
 // when it is relative, behind every other string of the call. So that nothing passes that a tool may cut off or split:
 //   - control characters: each piece between them is judged, and the text without them
 //   - more than 4,096 bytes, or more spellings than are looked through: refused when a protected name begins anywhere in it
-//   - more than 10,000 strings, or more places in the file system than 5,000: refused
+//   - more than 10,000 strings, more places in the file system than 5,000, or more paths to compare than 8 MiB of them: refused
+//   - a pattern of more than 4,096 bytes in a command line: refused, because what it becomes may be short
 // A member that holds content by its name (`content`, `new_string`, `message`, ...) is passed over when the call has another member that names
-// a path; else it is judged, without mentions. A patch is judged by its headers. A string of several words is refused when it mentions a
+// a path; else each of its lines is judged, without mentions, and a line of several words only when a protected name is in the text. A member
+// that holds prose (`title`, `thought`, ...) of several words is passed over, except by a tool for files. A patch is judged by its headers. A string of several words is refused when it mentions a
 // protected path, and what a tool types into a shell is read as a command line as well.
 //
 // Not seen: what a program does once it runs, a tool that reads a whole folder, hard links that exist already, a link that is made after the

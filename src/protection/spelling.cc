@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 
 namespace baton::protection {
 namespace {
-
-constexpr std::size_t kBracesMax = 64;
 
 std::string unicode_folded(std::string_view name) {
   utf8proc_uint8_t* out = nullptr;
@@ -73,19 +75,21 @@ class Speller {
 
   Spellings run(std::string_view text) {
     if (is_page(text)) return {};
-    add(std::string(text));
+    add(text);
     for (std::size_t at = 0; at < out_.paths.size() && out_.is_all; ++at) respell(out_.paths[at]);
     return std::move(out_);
   }
 
  private:
-  void add(std::string text) {
-    if (text.empty() || !seen_.insert(text).second) return;
-    if (out_.paths.size() >= kSpellingsMax) {
+  void add(std::string_view text) {
+    if (!out_.is_all || text.empty() || seen_.contains(text)) return;
+    bytes_ += text.size();
+    if (out_.paths.size() >= kSpellingsMax || (bytes_ > kSpellingBytesMax && !out_.paths.empty())) {
       out_.is_all = false;
       return;
     }
-    out_.paths.push_back(std::move(text));
+    out_.paths.emplace_back(text);
+    seen_.emplace(text);
   }
 
   // By value: `out_` grows.
@@ -98,8 +102,8 @@ class Speller {
       std::ranges::replace(slashes, '\\', '/');
       for (const char c : text)
         if (c != '\\') without.push_back(c);
-      add(std::move(slashes));
-      add(std::move(without));
+      add(slashes);
+      add(without);
       add(unescaped(text));
     }
     address(text);
@@ -117,17 +121,17 @@ class Speller {
         line.push_back(c);
         continue;
       }
-      add(std::move(line));
+      add(line);
       line.clear();
     }
-    add(std::move(line));
-    add(std::move(without));
+    add(line);
+    add(without);
   }
 
   void edges(std::string_view text) {
     while (!text.empty() && is_edge(text.front())) text.remove_prefix(1);
     while (!text.empty() && is_edge(text.back())) text.remove_suffix(1);
-    add(std::string(text));
+    add(text);
   }
 
   // `file:///x`, `file://host/x`, `file:x`, `vscode-remote://host/x`. Other hosts' pages are not files here.
@@ -140,12 +144,11 @@ class Speller {
     if (scheme != "file" && !has_host) return;
     if (has_host) {
       rest.remove_prefix(2);
-      if (const std::size_t slash = rest.find('/'); slash != rest.npos) add(std::string(rest.substr(slash)));
+      if (const std::size_t slash = rest.find('/'); slash != rest.npos) add(rest.substr(slash));
     }
-    add(std::string(rest));
+    add(rest);
     for (const char end : {'?', '#'})
-      if (const std::size_t at = rest.find(end); at != rest.npos)
-        add(std::string(text.substr(0, text.size() - rest.size() + at)));
+      if (const std::size_t at = rest.find(end); at != rest.npos) add(text.substr(0, text.size() - rest.size() + at));
   }
 
   void folder(std::string_view text) {
@@ -168,50 +171,65 @@ class Speller {
   void behind(std::string_view text) {
     for (const std::string_view out : {"--exclude", "--ignore", "--skip", "--no-"})
       if (text.starts_with(out)) return;
-    if (text.size() > 2 && text[0] == '-' && text[1] != '-') add(std::string(text.substr(2)));
+    if (text.size() > 2 && text[0] == '-' && text[1] != '-') add(text.substr(2));
     if (text.starts_with("-"))
-      if (const std::size_t at = text.find_first_of("./~"); at != text.npos) add(std::string(text.substr(at)));
+      if (const std::size_t at = text.find_first_of("./~"); at != text.npos) add(text.substr(at));
     constexpr std::string_view kBetween = "=:,;@|";
     if (text.find_first_of(kBetween) == text.npos) return;
     std::size_t from = 0;
-    for (std::size_t at = 0; at <= text.size(); ++at)
+    for (std::size_t at = 0; at <= text.size() && out_.is_all; ++at)
       if (at == text.size() || kBetween.find(text[at]) != kBetween.npos) {
-        add(std::string(text.substr(from, at - from)));
-        if (at < text.size() && text[at] != ',' && text[at] != ';') add(std::string(text.substr(at + 1)));
+        add(text.substr(from, at - from));
+        if (at < text.size() && text[at] != ',' && text[at] != ';') add(text.substr(at + 1));
         from = at + 1;
       }
   }
 
   const std::string_view home_, cwd_;
   Spellings out_;
-  std::set<std::string> seen_;
+  std::set<std::string, std::less<>> seen_;
+  std::size_t bytes_ = 0;
 };
 
-void without_braces(std::string text, std::vector<std::string>& out) {
-  const std::size_t open = text.find('{');
-  if (open == text.npos) {
-    if (std::ranges::find(out, text) == out.end()) out.push_back(std::move(text));
-    return;
+// Of the `{` at one place: where its `}` is, and the commas between its parts.
+struct Group {
+  std::size_t close = std::string::npos;
+  std::vector<std::size_t> commas = {};
+};
+
+// Every pair of braces of a text, by the place of its `{`. A shell takes a `{` without its `}` as a letter.
+std::map<std::size_t, Group> groups_of(std::string_view text) {
+  std::map<std::size_t, Group> out;
+  std::vector<std::pair<std::size_t, Group>> open;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '{') {
+      open.emplace_back(at, Group{});
+    } else if (text[at] == ',' && !open.empty()) {
+      open.back().second.commas.push_back(at);
+    } else if (text[at] == '}' && !open.empty()) {
+      open.back().second.close = at;
+      out.insert(std::move(open.back()));
+      open.pop_back();
+    }
   }
-  std::size_t depth = 0, close = open;
-  std::vector<std::size_t> commas;
-  for (; close < text.size(); ++close) {
-    if (text[close] == '{') ++depth;
-    if (text[close] == '}' && --depth == 0) break;
-    if (text[close] == ',' && depth == 1) commas.push_back(close);
+  return out;
+}
+
+// Each list becomes `*`, except one with a slash in it: nothing covers that.
+std::optional<std::string> starred(std::string_view text, std::size_t from) {
+  std::string out(text.substr(0, from));
+  const std::map<std::size_t, Group> groups = groups_of(text);
+  for (std::size_t at = from; at < text.size(); ++at) {
+    const auto group = groups.find(at);
+    if (group == groups.end()) {
+      out.push_back(text[at]);
+      continue;
+    }
+    if (text.substr(at, group->second.close - at).find('/') != text.npos) return std::nullopt;
+    if (!out.ends_with('*')) out.push_back('*');
+    at = group->second.close;
   }
-  const std::string front = text.substr(0, open);
-  if (close == text.size() || commas.empty() || out.size() + commas.size() >= kBracesMax) {
-    const std::string back = close == text.size() ? std::string() : text.substr(close + 1);
-    return without_braces(front + "*" + back, out);
-  }
-  const std::string back = text.substr(close + 1);
-  std::size_t from = open + 1;
-  commas.push_back(close);
-  for (const std::size_t comma : commas) {
-    without_braces(front + text.substr(from, comma - from) + back, out);
-    from = comma + 1;
-  }
+  return out;
 }
 
 }  // namespace
@@ -278,9 +296,65 @@ Spellings spellings_of(std::string_view text, std::string_view home, std::string
 
 bool is_pattern(std::string_view text) { return text.find_first_of("*?[{") != text.npos; }
 
-std::vector<std::string> without_braces(std::string_view pattern) {
-  std::vector<std::string> out;
-  without_braces(std::string(pattern), out);
+Braces without_braces(std::string_view pattern) {
+  struct Partly {
+    std::string text;
+    std::size_t done = 0;  // no braces are left in front of it
+  };
+  Braces out;
+  std::vector<Partly> left;
+  left.push_back({std::string(pattern)});
+  std::set<std::string, std::less<>> seen;
+  std::size_t bytes = 0;
+  const auto keep = [&](std::string text) {
+    if (seen.insert(text).second) out.texts.push_back(std::move(text));
+  };
+  while (!left.empty()) {
+    Partly one = std::move(left.back());
+    left.pop_back();
+    bytes += one.text.size();
+    const std::map<std::size_t, Group> groups = groups_of(one.text);
+    std::string text(one.text, 0, one.done);
+    std::size_t at = one.done;
+    for (; at < one.text.size(); ++at) {
+      const auto group = groups.find(at);
+      if (group == groups.end()) {
+        text.push_back(one.text[at]);
+        continue;
+      }
+      const auto& [close, commas] = group->second;
+      const std::string_view inside = std::string_view(one.text).substr(at + 1, close - at - 1);
+      if (commas.empty()) {
+        // `{1..9}` and `{}`. Else the braces are letters, and there may be a list between them.
+        if (inside.find_first_of("/{") != inside.npos) {
+          text.push_back('{');
+        } else {
+          if (!text.ends_with('*')) text.push_back('*');
+          at = close;
+        }
+        continue;
+      }
+      if (out.texts.size() + left.size() + commas.size() >= kBracesMax ||
+          bytes + commas.size() * one.text.size() > kBraceBytesMax) {
+        const std::size_t done = text.size();
+        if (auto rest = starred(text + one.text.substr(at), done)) keep(std::move(*rest));
+        else out.is_all = false;
+        break;
+      }
+      const std::string back = one.text.substr(close + 1);
+      std::vector<std::string_view> parts;
+      std::size_t from = 0;
+      for (const std::size_t comma : commas) {
+        parts.push_back(inside.substr(from, comma - at - 1 - from));
+        from = comma - at;
+      }
+      parts.push_back(inside.substr(from));
+      for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+        left.push_back({text + std::string(*part) + back, text.size()});
+      break;
+    }
+    if (at >= one.text.size()) keep(std::move(text));
+  }
   return out;
 }
 
@@ -290,9 +364,12 @@ int fit(std::string_view pattern, std::string_view name, bool dots) {
   // best[at]: characters of `name` that were spelled out when its first `at` are used up; -1: that cannot be.
   std::vector<int> best(name.size() + 1, -1), next;
   best[0] = 0;
+  // It ends with the pattern, or with the name: each of its characters but `*` uses one of the name up.
   for (std::size_t at = 0; at < pattern.size(); ++at) {
-    next.assign(name.size() + 1, -1);
     const char c = pattern[at];
+    if (c == '*' && at > 0 && pattern[at - 1] == '*') continue;
+    if (std::ranges::all_of(best, [](int one) { return one < 0; })) return -1;
+    next.assign(name.size() + 1, -1);
     const auto may_be_any = [&](std::size_t place) { return dots || place != 0 || name[0] != '.'; };
     if (c == '*') {
       for (std::size_t i = 0; i <= name.size(); ++i) {

@@ -27,18 +27,26 @@ std::string unescaped(std::string_view text);
 
 // The paths that a text may mean to a tool: as it is, decoded, of a `file:` address, with backslashes, of the home folder, without
 // blanks and quotes at its ends, behind an option or a name (`--config=x`, `a:b`, `@x`), and each line of it. An `http:` address means none.
-// `is_all` false: there are more than kSpellingsMax.
+// `is_all` false: there are more than kSpellingsMax, or more bytes than kSpellingBytesMax.
 struct Spellings {
   std::vector<std::string> paths;
   bool is_all = true;
 };
 Spellings spellings_of(std::string_view text, std::string_view home, std::string_view cwd);
 inline constexpr std::size_t kSpellingsMax = 512;
+inline constexpr std::size_t kSpellingBytesMax = 64u << 10;  // of all spellings of one text
 
 // A path with `*`, `?`, `[...]` and `{a,b}` in it.
 bool is_pattern(std::string_view text);
-// Without braces: each text that they stand for. Those beyond a bound, and sequences (`{1..9}`), become `*`.
-std::vector<std::string> without_braces(std::string_view pattern);
+// The texts that the braces of a pattern stand for. Sequences (`{1..9}`), `{}` and lists beyond kBracesMax texts or kBraceBytesMax bytes become
+// `*`. `is_all` false: a list beyond these bounds has a slash in it, so that no `*` covers it.
+struct Braces {
+  std::vector<std::string> texts;
+  bool is_all = true;
+};
+Braces without_braces(std::string_view pattern);
+inline constexpr std::size_t kBracesMax = 64;
+inline constexpr std::size_t kBraceBytesMax = 64u << 10;
 // How well a pattern's part fits a folded name: the number of the name's characters that are spelled out; -1: it does not fit. No wildcard fits
 // the dot at the beginning of a name unless `dots`.
 int fit(std::string_view pattern, std::string_view name, bool dots);
