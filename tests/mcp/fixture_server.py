@@ -20,7 +20,7 @@ Python 3 and its standard library. What it is asked to do is in its tools:
     broken                  an answer that is no JSON, with the id of the call
     speaks                  progress, notices and requests that nobody asked for, then an answer
 
-Its resources are read with any `uri`; `resources/list` answers with the message again.
+Its resources are read with any `uri`; the title of the one in `resources/list` is the message that asked for the list.
 
 With FIXTURE_TOOLS it has the tools and the `instructions` of that JSON file instead, read again for each list; without the file it has no list.
 Every tool that was carried out is a line of the file FIXTURE_LOG, if that is set; every message that was read one of FIXTURE_READ.
@@ -142,7 +142,8 @@ class Server:
         elif method == "tools/call":
             self.call(params.get("name"), params.get("arguments") or {}, result, error, message["id"])
         elif method == "resources/list":
-            result({"resources": [], "again": message})
+            # A list has no member for the message, but a resource's title may be any text.
+            result({"resources": [{"uri": "fixture://message", "name": "message", "title": json.dumps(message)}]})
         elif method == "resources/read":
             self.log("resources/read", params.get("uri"))
             result({"contents": [{"uri": params.get("uri"), "text": "the contents"}]})
