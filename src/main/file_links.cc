@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "base/text.h"
@@ -13,6 +14,13 @@ namespace {
 
 constexpr int kLinksMax = 40;             // as Linux follows
 constexpr std::size_t kNamesMax = 1'024;  // of a path with all that its links put in
+
+// The open files of a process: for this one they are others than for the command that names them.
+bool is_own_stream(std::string_view path, const std::deque<std::string>& left) {
+  if (path == "/dev/fd")
+    return left.size() == 1 && std::ranges::all_of(left.front(), is_digit);
+  return left.empty() && (path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr");
+}
 
 // From the end on, so that they are taken in their order.
 void put_first(std::deque<std::string>& left, std::string_view path) {
@@ -38,6 +46,10 @@ std::string FileLinks::resolved(const std::string& path) const {
       continue;
     }
     const std::string here = out + "/" + name;
+    if (is_own_stream(here, left)) {
+      out = left.empty() ? here : here + "/" + left.front();
+      break;
+    }
     char target[PATH_MAX];
     const ssize_t size = links < kLinksMax ? ::readlink(here.c_str(), target, sizeof target) : -1;
     if (size <= 0) {

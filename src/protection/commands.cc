@@ -54,6 +54,7 @@ class Line {
     takes_ends_ = true;
     for (const Command& command : parsed_.commands)
       if (!is_over()) trees(command);
+    if (!is_over() && handles_settings_) touch_ = Touch{std::string(kMentioned), true};
     if (is_over() && !touch_) touch_ = Touch{"more paths than are looked through", true};
     return std::move(touch_);
   }
@@ -110,14 +111,23 @@ class Line {
     } else {
       folders_ = {std::string(cwd_)};
     }
+    enters_of(false);
+    enters_known();
+    enters_of(true);
+  }
+  // `unknown`: of words that an expansion decides, or of the others.
+  void enters_of(bool unknown) {
     for (const Command& command : parsed_.commands) {
       const std::string_view program = program_of(command);
       const bool launches = is_one_of(program, "env genv sudo doas make gmake");  // `env -C folder`
-      if (!launches && !is_one_of(program, "cd pushd chdir")) continue;
+      const bool is_find = (program == "find" || program == "gfind") && runs_where_it_finds(command);
+      if (!launches && !is_find && !is_one_of(program, "cd pushd chdir")) continue;
       for (std::size_t at = 1; at < command.words.size(); ++at) {
         const Word& word = command.words[at];
-        std::string_view text = word.text;
-        if (!word.is_literal()) continue;
+        if ((word.kind == Word::Kind::Unknown) != unknown) continue;
+        const std::string whole = folder_of(word);
+        std::string_view text = whole;
+        if (is_find && word.text.starts_with('-')) break;
         if (launches) {
           const bool is_long = text.starts_with("--chdir=") || text.starts_with("--directory=");
           if (is_long) text.remove_prefix(text.find('=') + 1);
@@ -126,7 +136,9 @@ class Line {
         if (!text.empty() && !text.starts_with('-')) enters(text);
       }
     }
-    // `cd ~/x`, `cd "$HOME/x"`
+  }
+  // `cd ~/x`, `cd "$HOME/x"`
+  void enters_known() {
     const std::string text = unquoted(line_);
     const std::vector<std::string_view> words = words_in(text);
     const Values known = values().front();
@@ -137,6 +149,20 @@ class Line {
       if (word == "~" || word.starts_with("~/")) to = guarded_.home() + std::string(word.substr(1));
       if (to != word && to.find('$') == to.npos) enters(to);
     }
+  }
+  // `find x -execdir`
+  static bool runs_where_it_finds(const Command& command) {
+    return std::ranges::any_of(command.words,
+                               [](const Word& word) { return word.is("-execdir") || word.is("-okdir"); });
+  }
+  // The folder that a word names, with its wildcards. What is behind an expansion is taken in a folder of which nothing is known: `cd
+  // "$x/.claude"`, `cd "$x.claude"`. Empty: only the expansion decides it.
+  static std::string folder_of(const Word& word) {
+    if (word.kind == Word::Kind::Pattern) return word.text + word.rest;
+    if (word.kind != Word::Kind::Unknown) return word.text;
+    const std::string_view rest = trim(word.rest);
+    if (rest.find_first_not_of("/.") == rest.npos) return {};
+    return (rest.starts_with('/') ? "/0" : "/0/") + std::string(rest);
   }
   void enters(std::string_view text) {
     const std::vector<std::string> before = folders_;
@@ -161,8 +187,9 @@ class Line {
     std::set<std::string> told, shown;
     for (const Command& command : parsed_.commands) {
       const bool reads = only_reads(command);
+      const ToldWords told_words(command);
       for (std::size_t at = 1; at < command.words.size(); ++at) {
-        const bool is_only_told = command.words[at].is_literal() && is_told(command, at);
+        const bool is_only_told = command.words[at].is_literal() && told_words.has(at);
         if (!is_only_told && (!reads || !command.words[at].is_literal())) continue;
         for (const std::string& in : folders_)
           (is_only_told ? told : shown).insert(shell::normalised(in, command.words[at].text));
@@ -199,7 +226,15 @@ class Line {
     for (const std::string& one : named) out.erase(one);
     return out;
   }
-  static bool only_clears(const Command& command) { return program_of(command) != "find" || clears_leftovers(command); }
+  // Does every `find` of the line clear leftovers, and nothing else?
+  bool only_clears() {
+    if (!only_clears_)
+      only_clears_ = std::ranges::all_of(parsed_.commands, [](const Command& command) {
+        return program_of(command) != "find" || clears_leftovers(command);
+      });
+    return *only_clears_;
+  }
+
   // --- words
 
   // The text of a word with its wildcards; nothing: an expansion decides it. In the end, what is behind an expansion is taken in a folder of
@@ -254,6 +289,7 @@ class Line {
     if (is_one_of(program, kPrints)) return;
     bool is_text = is_one_of(program, kSearches);
     const bool shown = only_reads(command);
+    const ToldWords told_words(command);
     for (std::size_t at = 1; at < command.words.size() && !is_over(); ++at) {
       const Word& one = command.words[at];
       const bool is_option = one.text.starts_with('-');
@@ -262,7 +298,7 @@ class Line {
         is_text = false;
         continue;
       }
-      if (!is_told(command, at)) word(one, shown);
+      if (!told_words.has(at)) word(one, shown);
     }
   }
 
@@ -320,12 +356,17 @@ class Line {
   void trees(const Command& command) {
     const std::string_view program = program_of(command);
     if (touch_ || program.empty()) return;
+    if (program == "cmake" && command.words.size() > 3 && command.words[1].is("-E")) return trees(by_cmake(command));
     if (is_one_of(program, kCopies)) copies(command, program);
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
     else if (is_one_of(program, kMounts)) removes(command);
-    else if (is_one_of(program, kTakesAway) && program != "find") {
-      if (command.via != "find" || !std::ranges::all_of(parsed_.commands, only_clears)) removes(command);
+    else if (program == "gio" && command.words.size() > 1 && command.words[1].is("copy")) {
+      Command copying = command;
+      copying.words.erase(copying.words.begin());
+      copies(copying, "ditto");
+    } else if (is_one_of(program, kTakesAway) && program != "find") {
+      if (command.via != "find" || !only_clears()) removes(command);
     } else if (program == "git") git(command);
     else if (is_one_of(program, kFetches) || is_fetching_gh(command)) fetches(command, program);
     else if (is_one_of(program, "docker podman nerdctl kubectl") && command.words.size() > 1 &&
@@ -336,7 +377,39 @@ class Line {
     } else {
       if (is_one_of(program, kPacks)) packs(command);
       if (is_one_of(program, kUnpacks)) unpacks(command, program);
+      if (program.starts_with("py")) unpacks_by_python(command);
     }
+  }
+
+  // `cmake -E rename a b` as `mv a b`
+  static Command by_cmake(const Command& command) {
+    Command out = command;
+    out.words.erase(out.words.begin(), out.words.begin() + 2);
+    std::string& program = out.words.front().text;
+    if (program.starts_with("copy")) program = "ditto";
+    else if (program == "rename") program = "mv";
+    else if (program.starts_with("rm") || program.starts_with("remove")) program = "rm";
+    else if (program.starts_with("create_")) program = "ln";
+    else if (program != "tar") program = "true";
+    return out;
+  }
+
+  // `python3 -m zipfile -e x.zip folder`, `python3 -m tarfile -e x.tar`
+  void unpacks_by_python(const Command& command) {
+    const auto module = std::ranges::find_if(command.words, [](const Word& word) { return word.is("-m"); });
+    if (command.words.end() - module < 3 || !is_one_of(module[1].text, "zipfile tarfile")) return;
+    const std::span<const Word> rest(module + 2, command.words.end());
+    if (!std::ranges::any_of(rest, [](const Word& word) { return word.is("-e") || word.is("--extract"); })) return;
+    extracts_to(rest.size() > 2 ? &rest.back() : nullptr);
+  }
+  // An archive says what lies in it; it comes to lie in this folder, or in the one that the line is in.
+  void extracts_to(const Word* folder) {
+    if (folder != nullptr) {
+      if (const Found found = find(*folder); found.holds || found.guard != Guard::None) touch(found);
+      return;
+    }
+    for (const std::string& in : folders_)
+      if (const Found found = guarded_.find(in); found.holds || found.guard != Guard::None) return touch(found);
   }
 
   void copies(const Command& command, std::string_view program) {
@@ -396,10 +469,11 @@ class Line {
     opened = opened || !from || name == "." || name == ".." || name.ends_with("/.") || name.ends_with("/..");
     while (name.size() > 1 && name.ends_with('/')) name.remove_suffix(1);
     name = shell::base_name(name);
-    if (opened || is_pattern(name)) {
+    if (opened) {
       if (there.holds || there.guard != Guard::None) touch(there);
       return;
     }
+    if (is_pattern(name) && (there.holds_by_name || there.guard != Guard::None)) return touch(there);
     // `host:x` comes to lie as `x`.
     for (const std::string_view one : {name, name.substr(name.rfind(':') + 1)})
       if (const Found inside = find(*to + "/" + std::string(one));
@@ -467,7 +541,8 @@ class Line {
     if (program == "patch" && is_word(1, "--dry-run -p0 -p1 -p2") &&
         (is_word(1, "--dry-run") || is_word(2, "--dry-run")))
       return;
-    const Operands operands = operands_of(command, "-C --directory -d --cd");
+    const Operands operands = operands_of(
+        command, program == "unar" ? "-o -output-directory --output-directory" : "-C --directory -d --cd");
     if (program == "tar" || program == "gtar" || program == "bsdtar" || program == "jar" || program == "ar") {
       // `tar czf`, `-cf`, `--create`, `--list`: these write no folder.
       std::string mode = operands.letters;
@@ -481,6 +556,17 @@ class Line {
       // What is in the archive says where it goes.
       if (mode.find('P') != mode.npos || has_long("--absolute-names") || has_long("--absolute-paths"))
         return touch("/");
+    }
+    if (is_one_of(program, "atool dtrx patool") && is_word(1, "-l --list -t list test") && command.words.size() == 3 &&
+        !command.words[2].text.starts_with('-'))
+      return;
+    if (program == "dpkg" || program == "dpkg-deb") {
+      const auto extracts = [](const Word& word) {
+        return word.is("-x") || word.is("-X") || word.is("-R") || word.is("--extract") || word.is("--vextract") ||
+               word.is("--raw-extract") || word.is("-e") || word.is("--control");
+      };
+      if (std::ranges::any_of(command.words, extracts)) extracts_to(&command.words.back());
+      return;
     }
     if ((program == "7z" || program == "7za" || program == "7zr" || program == "rar") && command.words.size() > 1 &&
         !command.words[1].is("x") && !command.words[1].is("e"))
@@ -496,10 +582,7 @@ class Line {
       if (is_one_of(before, "-C --directory --cd"))
         for (std::string& folder : in) folder = text->starts_with('/') ? *text : folder + "/" + *text;
     }
-    if (operands.target != nullptr) {
-      if (const Found found = find(*operands.target); found.holds || found.guard != Guard::None) touch(found);
-      return;
-    }
+    if (operands.target != nullptr) return extracts_to(operands.target);
     for (const Word& word : command.words)
       if (const auto text = text_of(word))
         for (const std::string_view into : {"--directory=", "-o", "-d", "-C", "--directory "})
@@ -512,8 +595,7 @@ class Line {
              (word.text.size() > 2 && word.text.starts_with("-d"));
     });
     if (says_where) return;
-    for (const std::string& folder : folders_)
-      if (const Found found = guarded_.find(folder); found.holds || found.guard != Guard::None) return touch(found);
+    extracts_to(nullptr);
   }
 
   // `gh repo clone x folder`, `gh release download -D folder`
@@ -563,9 +645,10 @@ class Line {
     for (; at < command.words.size() && command.words[at].text.starts_with('-'); ++at) {
       const std::string_view option = command.words[at].text;
       std::string_view into;
+      std::string folder;
       if (is_one_of(option, "-C -c --git-dir --work-tree --namespace")) {
         if (++at == command.words.size()) return;
-        if (option == "-C" || option == "--work-tree") into = command.words[at].text;
+        if (option == "-C" || option == "--work-tree") into = folder = folder_of(command.words[at]);
       } else if (option.starts_with("--work-tree=")) {
         into = option.substr(12);
       }
@@ -580,10 +663,18 @@ class Line {
     if (at >= command.words.size()) return;
     const std::string_view what = command.words[at].text;
     const std::span<const Word> rest = std::span(command.words).subspan(at + 1);
+    const bool stashes = what == "stash" && (rest.empty() || rest[0].text.starts_with('-') ||
+                                             rest[0].is("push") || rest[0].is("save"));
+    const auto has = [&](std::string_view words) {
+      return std::ranges::any_of(rest, [&](const Word& word) { return is_one_of(word.text, words); });
+    };
+    // Without paths, which come behind `--`.
+    const bool stashes_new = stashes && has("-u -a --include-untracked --all") && !has("--");
+    if (stashes_new) return touches_one_of(in, false);
     const bool cleans = what == "clean" && !only_shows_clean(rest);
     const bool applies =
         what == "am" || what == "checkout-index" || what == "read-tree" || (what == "apply" && !only_shows_patch(rest));
-    const bool names = is_one_of(what, "checkout restore rm mv");
+    const bool names = is_one_of(what, "checkout restore rm mv") || stashes;
     const bool makes = is_one_of(what, "clone worktree submodule init");
     if ((!cleans && !applies && !names && !makes) || only_indexes(what, rest)) return;
     bool named = false;
@@ -732,10 +823,12 @@ class Line {
   std::string without_messages() const {
     std::string out(line_);
     if (parsed_.opaque() || runs_one_of(parsed_, kRunsText) || reads_names()) return out;
-    for (const Command& command : parsed_.commands)
+    for (const Command& command : parsed_.commands) {
+      const ToldWords told_words(command);
       for (std::size_t at = 0; at < command.words.size(); ++at)
-        if (command.words[at].kind == Word::Kind::Unknown && (command.words[at].splits || !is_told(command, at)))
+        if (command.words[at].kind == Word::Kind::Unknown && (command.words[at].splits || !told_words.has(at)))
           return out;
+    }
     constexpr std::string_view kBegins = "\"$(cat <<'";
     for (std::size_t at = out.find(kBegins); at != out.npos; at = out.find(kBegins, at + 1)) {
       const std::size_t name = at + kBegins.size(), quote = out.find('\'', name), begin = out.find('\n', name);
@@ -757,6 +850,7 @@ class Line {
       guarded_.count_work(text.size());
       guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
       if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
+      handles_settings_ = handles_settings_ || (runs_text && guarded_.mentions_folder(text) && handles_folders(text));
       if (runs_text && !touch_)
         if (auto others = operator_command_in_text(text)) touch_ = Touch{std::move(*others), true};
     };
@@ -783,8 +877,13 @@ class Line {
   // Of the paths in a text that was put together: `~/x`, `$folder/x`; of a loop also `x/*`.
   Guard of_words(std::string_view text, bool is_looped) {
     Guard out = Guard::None;
+    std::vector<std::string> settings;  // folders of settings in which the line may run
+    for (const std::string& folder : folders_)
+      if (guarded_.find(folder).holds_by_name) settings.push_back(folder);
     for (const std::string_view one : words_in(text)) {
       if (is_over()) break;
+      if (!settings.empty() && one.find_first_of("/$") == one.npos)
+        out = std::max(out, guarded_.find_any(one, &settings).guard);
       const bool may_be_pattern =
           is_looped || one.starts_with("~/") || one.starts_with("/proc/");  // `/proc/$PPID/environ`
       const bool is_plain = one.find('$') == one.npos || one.starts_with("/proc/");
@@ -801,8 +900,9 @@ class Line {
   const shell::Parsed parsed_;
   const shell::Effects effects_;
   std::vector<std::string> folders_;
-  std::optional<bool> writes_in_settings_;
-  bool takes_ends_ = false;  // of words whose beginning is not known
+  std::optional<bool> writes_in_settings_, only_clears_;
+  bool handles_settings_ = false;  // a text that is run does something to whole folders
+  bool takes_ends_ = false;        // of words whose beginning is not known
   std::optional<Touch> touch_;
 };
 

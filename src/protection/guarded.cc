@@ -441,11 +441,17 @@ Guard Guarded::mentioned(std::string_view text, Mention how) const {
 }
 
 bool Guarded::mentions_folder(std::string_view text, Mention how) const {
-  return says(folded_text(text), folder_needles(), [&](const Needle&, std::string_view behind) {
+  const auto take = [&](const Needle&, std::string_view behind) {
     if (how == Mention::Begins) return true;
     if (behind.starts_with('/')) behind.remove_prefix(1);
     return behind.empty() || (behind.front() != '/' && !is_part_of_name(behind.front()));
-  });
+  };
+  if (says(folded_text(text), folder_needles(), take)) return true;
+  // `.claude /tmp`: the blank may be the end of the name, or between two.
+  if (text.find(" /") == text.npos) return false;
+  std::string words(text);
+  std::ranges::replace(words, ' ', '\n');
+  return says(folded_text(words), folder_needles(), take);
 }
 
 bool Guarded::fits_tracked(std::string_view pattern, const std::vector<std::string>& folders) const {

@@ -10,35 +10,40 @@ namespace baton::protection {
 using shell::Command;
 using shell::Word;
 
-bool is_told(const Command& command, std::size_t at) {
-  const std::string_view program = program_of(command);
+ToldWords::ToldWords(const Command& command) : command_(command), program_(program_of(command)) {
+  const auto is_ignore_file = [](const shell::Redirection& one) {
+    return one.target.is_literal() && one.target.text.ends_with("ignore");
+  };
+  fills_ignore_files_ = (program_ == "echo" || program_ == "printf") && !command.redirections.empty() &&
+                        std::ranges::all_of(command.redirections, is_ignore_file);
+  is_plain_search_ = program_ == "find" && std::ranges::none_of(command.words, [](const Word& word) {
+                       return !word.is_literal() || is_one_of(word.text, "-o -or , ( )");
+                     });
+}
+
+bool ToldWords::has(std::size_t at) const {
   const auto is = [&](std::size_t place, std::string_view words) {
-    return place < at && command.words[place].is_literal() && is_one_of(command.words[place].text, words);
+    return place < at && command_.words[place].is_literal() && is_one_of(command_.words[place].text, words);
   };
   // The word before the option is no option that would take it for its value.
   const auto behind = [&](std::string_view options) {
     return at > 2 && is(at - 1, options) &&
-           (!command.words[at - 2].text.starts_with('-') ||
+           (!command_.words[at - 2].text.starts_with('-') ||
             is(at - 2, "-a -s -q -v --amend --no-verify --signoff --draft --fill --web -d"));
   };
-  if (program == "git") return is(1, "commit tag merge notes") && behind("-m -am --message");
-  if (program == "gh")
+  if (program_ == "git") return is(1, "commit tag merge notes") && behind("-m -am --message");
+  if (program_ == "gh")
     return is(1, "pr issue release") && behind("-t --title -b --body -n --notes -c --comment") &&
            (!is(at - 1, "-n -c") || is(2, "create close edit"));
-  if (program == "echo" || program == "printf")
-    return std::ranges::all_of(command.redirections,
-                               [](const shell::Redirection& one) {
-                                 return one.target.is_literal() && one.target.text.ends_with("ignore");
-                               }) &&
-           !command.redirections.empty();
-  // `-not -path ./.baton/*`: kept out, where nothing takes the `not` back.
-  if (program == "find" && at > 3 && is(at - 1, "-path -wholename -ipath -iwholename") && is(at - 2, "-not !") &&
-      !is(at - 3, "-not !"))
-    return std::ranges::none_of(
-        command.words, [](const Word& word) { return !word.is_literal() || is_one_of(word.text, "-o -or , ( )"); });
-  if (program == "find")
-    return is(at - 1, "-path -wholename -ipath -iwholename") && at + 2 < command.words.size() &&
-           command.words[at + 1].is("-prune") && (command.words[at + 2].is("-o") || command.words[at + 2].is("-or"));
+  if (program_ == "echo" || program_ == "printf") return fills_ignore_files_;
+  if (program_ == "grep") return at > 1 && is(at - 1, "--exclude-dir --exclude");
+  if (program_ == "ls" || program_ == "tree") return at > 1 && is(at - 1, "-I --ignore");
+  if (program_ == "find" && is(at - 1, "-path -wholename -ipath -iwholename")) {
+    // `-not -path ./.baton/*`: kept out, where nothing takes the `not` back.
+    if (at > 3 && is(at - 2, "-not !") && !is(at - 3, "-not !")) return is_plain_search_;
+    return at + 2 < command_.words.size() && command_.words[at + 1].is("-prune") &&
+           (command_.words[at + 2].is("-o") || command_.words[at + 2].is("-or"));
+  }
   return false;
 }
 

@@ -11,8 +11,19 @@
 
 namespace baton::protection {
 
-// Is the word at this place only text: a message (`git commit -m`), a line for an ignore file, what find leaves out?
-bool is_told(const shell::Command& command, std::size_t at);
+// Which words of a command are only text: a message (`git commit -m`), a line for an ignore file, what find and its kind leave out.
+// Refers to the command. What depends on all of its words is worked out once.
+class ToldWords {
+ public:
+  explicit ToldWords(const shell::Command& command);
+  bool has(std::size_t at) const;
+
+ private:
+  const shell::Command& command_;
+  std::string_view program_;
+  bool fills_ignore_files_ = false;  // echo and printf: all output goes there
+  bool is_plain_search_ = false;     // find: every test has to be true
+};
 
 // Does the command only show or stage files (`git diff`, `git add`, `baton contract check`)?
 bool only_reads(const shell::Command& command);

@@ -19,7 +19,58 @@ std::string_view without_version(std::string_view program) {
   return program.substr(0, end + 1);
 }
 
+constexpr std::string_view kOfFolders =
+    "rm rmdir rm_r rm_rf rmtree rmtree_ remove_tree remove_dir remove_dir_all remove_entry remove_entry_secure removedirs "
+    "removeall remove_all rmsync rmdirsync rimraf removesync emptydir emptydirsync outputfile del_dir del_dir_r deltree "
+    "mv move_dir movesync cp cp_r copytree copy_tree copy_dir copydir cpsync copysync copy_entry "
+    "ln ln_s ln_sf symlink_dir symlinksync linksync file_symlink "
+    "renames renamesync file-rename unlink unlinksync chmod chown chmodsync chownsync shred rsync scp ditto tar unzip "
+    "extractall unpack_archive extracttodirectory remove-item copy-item move-item rename-item";
+constexpr std::string_view kOfFoldersWhereCalled = "copy delete link move remove rename replace symlink";
+constexpr std::string_view kOfFoldersOnWindows =
+    "remove-item copy-item move-item rename-item new-item expand-archive robocopy xcopy mklink rd rmdir deltree";
+
+bool is_in_word(char c) { return is_alphanumeric(c) || c == '_' || c == '-'; }
+
+// `take` of each word in lower case, of what is before and of what is behind it, until it is true.
+template <class Take>
+bool has_word(std::string_view text, const Take& take) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!is_in_word(text[at])) continue;
+    std::size_t end = at;
+    while (end < text.size() && is_in_word(text[end])) ++end;
+    constexpr std::size_t kLongest = 32;
+    const std::string_view word = text.substr(at, end - at);
+    if (word.size() <= kLongest && take(to_lower_ascii(word), text.substr(0, at), text.substr(end))) return true;
+    at = end;
+  }
+  return false;
+}
+
+// `Path(x).`
+bool ends_with_path(std::string_view text) {
+  const std::size_t at = text.rfind("Path(");
+  return at != text.npos && text.ends_with(").") && text.find(')', at) == text.size() - 2;
+}
+
 }  // namespace
+
+bool handles_folders(std::string_view text) {
+  return has_word(text, [](const std::string& word, std::string_view before, std::string_view behind) {
+    if (is_one_of(word, kOfFolders)) return true;
+    if (!is_one_of(word, kOfFoldersWhereCalled)) return false;
+    if (word == "replace") return before.ends_with("os.") || ends_with_path(before);  // others are of texts
+    if (before.ends_with('.') || before.ends_with("file ")) return true;
+    behind = trim(behind);
+    return !behind.empty() && std::string_view("('\"$[./~").find(behind.front()) != std::string_view::npos;
+  });
+}
+
+bool handles_folders_on_windows(std::string_view text) {
+  return has_word(text, [](const std::string& word, std::string_view, std::string_view) {
+    return is_one_of(word, kOfFoldersOnWindows);
+  });
+}
 
 bool is_one_of(std::string_view name, std::string_view names) {
   if (name.empty() || name.find(' ') != name.npos) return false;

@@ -8,9 +8,12 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "hooks/facts.h"
+#include "json/parse.h"
 #include "protection/commands.h"
 #include "protection/guarded.h"
 #include "protection/line_text.h"
+#include "protection/programs.h"
+#include "protection/spelling.h"
 #include "shell/effects.h"
 
 namespace baton::protection {
@@ -276,6 +279,23 @@ class Strings {
     for (const char c : line)
       if (c != '`' && c != '^' && c != '"' && c != '\'') plain.push_back(c == '\\' ? '/' : c);
     mention(plain, Mention::AsPath);
+    if (handles_folders_on_windows(plain)) folder_in(plain);
+  }
+
+  // A text that is a JSON object or list: its strings, as if they stood in the call.
+  void json_text(std::string_view text, std::string_view name) {
+    const std::string_view front = trim(text);
+    if (!front.starts_with('{') && !front.starts_with('[')) return;
+    guarded_.count_work(text.size());
+    if (guarded_.is_exhausted()) return;
+    if (const auto parsed = json::parse(front)) walk(parsed->root(), name);
+  }
+
+  // Something is done to whole folders.
+  void folder_in(std::string_view text) {
+    if (is_over() || guarded_.is_exhausted()) return;
+    guarded_.count_work(text.size());
+    if (guarded_.mentions_folder(text)) touch({"something of Baton's in a long text", true});
   }
 
   // More strings than that are no call that anybody understands: each of them would have to be looked at.
@@ -297,14 +317,19 @@ class Strings {
     if (content && names_path_) return;
     const bool several_words = trim(text).find_first_of(" \t\n") != text.npos;
     if (prose && several_words && !tool_.is_for_files()) return;
+    if (!content && !prose) json_text(text, name);
     if (content && several_words) return lines_of_content(text);
-    if (is_code(name)) mention(text, Mention::Whole);
+    if (is_code(name)) {
+      mention(text, Mention::Whole);
+      if (handles_folders(text)) folder_in(text);
+    }
     if (is_words(name))
       for (const std::string_view word : split(text, ' ')) path(word);
     if (text.size() <= kPathBytesMax) {
       path(text, !content);
       // `see .baton/x`, `attach '.baton/ledger.db'`
-      if (!content && !prose && text.find_first_of(" \t\n\"'`()<>[]{}") != text.npos) mention(text, Mention::AsPath);
+      if (!content && !prose && text.find_first_of(" \t\n\"'`()<>[]{}&?#") != text.npos && !is_page(text))
+        mention(text, Mention::AsPath);
       return;
     }
     if (!content) {

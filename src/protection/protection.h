@@ -39,7 +39,7 @@ class Links {
  public:
   virtual ~Links() = default;
   // Where an absolute path leads when every symbolic link on the way is followed, `..` going above what the link leads to. What is not there is
-  // kept as text. Empty: there is too much to follow.
+  // kept as text, and so are the open files of the process itself (`/dev/stderr`, `/dev/fd/2`). Empty: there is too much to follow.
   virtual std::string resolved(const std::string& path) const = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -61,13 +62,19 @@ bool is_edge(char c) {
   return static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\'' || c == '`' || c == '<' || c == '>';
 }
 
-// The address of another host's page is no path here.
+// Of what some tools take off the ends of a text as blanks, those that are no blanks to Unicode, or no longer: U+0085, U+180E, U+200B, U+FEFF.
+constexpr std::array<std::string_view, 4> kOtherBlanks = {"\xc2\x85", "\xe1\xa0\x8e", "\xe2\x80\x8b", "\xef\xbb\xbf"};
+
+}  // namespace
+
 bool is_page(std::string_view text) {
   const std::string front = to_lower_ascii(text.substr(0, 8));
   if (!front.starts_with("http://") && !front.starts_with("https://")) return false;
   return std::ranges::none_of(text,
                               [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ',' || c == '|'; });
 }
+
+namespace {
 
 class Speller {
  public:
@@ -129,8 +136,16 @@ class Speller {
   }
 
   void edges(std::string_view text) {
-    while (!text.empty() && is_edge(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_edge(text.back())) text.remove_suffix(1);
+    for (std::size_t before = text.size() + 1; text.size() < before;) {
+      before = text.size();
+      text = trim(text);
+      while (!text.empty() && is_edge(text.front())) text.remove_prefix(1);
+      while (!text.empty() && is_edge(text.back())) text.remove_suffix(1);
+      for (const std::string_view blank : kOtherBlanks) {
+        if (text.starts_with(blank)) text.remove_prefix(blank.size());
+        if (text.ends_with(blank)) text.remove_suffix(blank.size());
+      }
+    }
     add(text);
   }
 
@@ -174,13 +189,14 @@ class Speller {
     if (text.size() > 2 && text[0] == '-' && text[1] != '-') add(text.substr(2));
     if (text.starts_with("-"))
       if (const std::size_t at = text.find_first_of("./~"); at != text.npos) add(text.substr(at));
-    constexpr std::string_view kBetween = "=:,;@|";
+    constexpr std::string_view kBetween = "=:,;@|&?#";
     if (text.find_first_of(kBetween) == text.npos) return;
     std::size_t from = 0;
     for (std::size_t at = 0; at <= text.size() && out_.is_all; ++at)
       if (at == text.size() || kBetween.find(text[at]) != kBetween.npos) {
         add(text.substr(from, at - from));
-        if (at < text.size() && text[at] != ',' && text[at] != ';') add(text.substr(at + 1));
+        if (at < text.size() && std::string_view(",;&").find(text[at]) == std::string_view::npos)
+          add(text.substr(at + 1));
         from = at + 1;
       }
   }
@@ -325,8 +341,8 @@ Braces without_braces(std::string_view pattern) {
       const auto& [close, commas] = group->second;
       const std::string_view inside = std::string_view(one.text).substr(at + 1, close - at - 1);
       if (commas.empty()) {
-        // `{1..9}` and `{}`. Else the braces are letters, and there may be a list between them.
-        if (inside.find_first_of("/{") != inside.npos) {
+        // `{1..9}`. Else the braces are letters, and there may be a list between them.
+        if (inside.find("..") == inside.npos || inside.find_first_of("/{") != inside.npos) {
           text.push_back('{');
         } else {
           if (!text.ends_with('*')) text.push_back('*');

@@ -32,13 +32,15 @@ struct Spellings {
   std::vector<std::string> paths;
   bool is_all = true;
 };
+// Is it the address of a page, which is no path here?
+bool is_page(std::string_view text);
 Spellings spellings_of(std::string_view text, std::string_view home, std::string_view cwd);
 inline constexpr std::size_t kSpellingsMax = 512;
 inline constexpr std::size_t kSpellingBytesMax = 64u << 10;  // of all spellings of one text
 
 // A path with `*`, `?`, `[...]` and `{a,b}` in it.
 bool is_pattern(std::string_view text);
-// The texts that the braces of a pattern stand for. Sequences (`{1..9}`), `{}` and lists beyond kBracesMax texts or kBraceBytesMax bytes become
+// The texts that the braces of a pattern stand for. Sequences (`{1..9}`) and lists beyond kBracesMax texts or kBraceBytesMax bytes become
 // `*`. `is_all` false: a list beyond these bounds has a slash in it, so that no `*` covers it.
 struct Braces {
   std::vector<std::string> texts;
