@@ -19,7 +19,7 @@ from stories import CONTRACT, WAIT, eventually, need, tell
 
 CONTRACTS = {
     "Read": {}, "Write": {"side_effect": "write", "gate": "allow"},
-    "Bash": {"side_effect": "write", "gate": "allow", "argument_value_invariants": [{"path": "$.command", "one_of": ["make test", "make deploy"]}]},
+    "Bash": {"side_effect": "write", "gate": "allow", "argument_value_invariants": [{"path": "$.command", "one_of": ["make test", "make deploy", "cat /dev/stdin", "cat /dev/fd/0"]}]},
     "Deploy": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
     "Checked": {"assertions": {"input_invariants": [], "output_invariants": [{"path": "$.good", "equals": True}]}},
     "Ship": {"side_effect": "write", "gate": "allow", "checkpoint": {"when": [{"path": "$.where", "equals": "production"}], "timeout_seconds": 600}},
@@ -182,6 +182,15 @@ def paused_with_a_lease(place):
     item = place.node.request("GET", "/v1/work/W-1", token=place.token).json["work"]
     need("waits_for" not in item and "parked_until" not in item["lease"], item)
     passed(place.before("Read", {"file_path": "a"}, environment=shown))
+
+
+def streams_of_the_command(place):
+    """The node's own standard input is a pipe: that is not what a command reads."""
+    place.node.stop()
+    place.node = place.serve("b", stdin=subprocess.PIPE)
+    for line in ("cat /dev/stdin", "cat /dev/fd/0"):
+        passed(place.before("Bash", {"command": line}))
+        place.after("Bash", {"command": line}, {})
 
 
 def proxied_servers_are_the_proxys(place):
@@ -833,7 +842,7 @@ def nothing_is_owed(place):
 
 
 STORIES = {one.__name__: (one, {}) for one in (
-    allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, proxied_servers_are_the_proxys, proxied_under_another_name,
+    allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, streams_of_the_command, proxied_servers_are_the_proxys, proxied_under_another_name,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
     below_a_supervised_agent, called_past_baton, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
     last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,

@@ -136,7 +136,7 @@ class Workspace:
         with open(os.path.join(self.folder, "home", ".config", "baton", "operator.token")) as file:
             return file.read().strip()
 
-    def serve(self, name="a", *arguments):
+    def serve(self, name="a", *arguments, stdin=subprocess.DEVNULL):
         """Starts a node on a socket and a free port, and waits until it answers."""
         socket_path = os.path.join(self.folder, name + ".sock")
         log_path = os.path.join(self.folder, name + ".log")
@@ -145,7 +145,7 @@ class Workspace:
             process = subprocess.Popen(
                 [self.baton, "serve", "--store", self.store, "--config", self.config_file, "--socket", socket_path,
                  "--listen", "127.0.0.1:0", "--log", log_path, *arguments],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self.environment(), cwd=self.folder)
+                stdin=stdin, stdout=out, stderr=subprocess.STDOUT, env=self.environment(), cwd=self.folder)
         node = Node(process, socket_path, None, log_path)
         self.nodes.append(node)
         until = time.monotonic() + READY_SECONDS_MAX

@@ -17,8 +17,7 @@ constexpr std::size_t kNamesMax = 1'024;  // of a path with all that its links p
 
 // The open files of a process: for this one they are others than for the command that names them.
 bool is_own_stream(std::string_view path, const std::deque<std::string>& left) {
-  if (path == "/dev/fd")
-    return left.size() == 1 && std::ranges::all_of(left.front(), is_digit);
+  if (path == "/dev/fd") return left.size() == 1 && std::ranges::all_of(left.front(), is_digit);
   return left.empty() && (path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr");
 }
 

@@ -541,8 +541,8 @@ class Line {
     if (program == "patch" && is_word(1, "--dry-run -p0 -p1 -p2") &&
         (is_word(1, "--dry-run") || is_word(2, "--dry-run")))
       return;
-    const Operands operands = operands_of(
-        command, program == "unar" ? "-o -output-directory --output-directory" : "-C --directory -d --cd");
+    const Operands operands =
+        operands_of(command, program == "unar" ? "-o -output-directory --output-directory" : "-C --directory -d --cd");
     if (program == "tar" || program == "gtar" || program == "bsdtar" || program == "jar" || program == "ar") {
       // `tar czf`, `-cf`, `--create`, `--list`: these write no folder.
       std::string mode = operands.letters;
@@ -663,8 +663,8 @@ class Line {
     if (at >= command.words.size()) return;
     const std::string_view what = command.words[at].text;
     const std::span<const Word> rest = std::span(command.words).subspan(at + 1);
-    const bool stashes = what == "stash" && (rest.empty() || rest[0].text.starts_with('-') ||
-                                             rest[0].is("push") || rest[0].is("save"));
+    const bool stashes =
+        what == "stash" && (rest.empty() || rest[0].text.starts_with('-') || rest[0].is("push") || rest[0].is("save"));
     const auto has = [&](std::string_view words) {
       return std::ranges::any_of(rest, [&](const Word& word) { return is_one_of(word.text, words); });
     };

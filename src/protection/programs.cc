@@ -20,12 +20,12 @@ std::string_view without_version(std::string_view program) {
 }
 
 constexpr std::string_view kOfFolders =
-    "rm rmdir rm_r rm_rf rmtree rmtree_ remove_tree remove_dir remove_dir_all remove_entry remove_entry_secure removedirs "
-    "removeall remove_all rmsync rmdirsync rimraf removesync emptydir emptydirsync outputfile del_dir del_dir_r deltree "
-    "mv move_dir movesync cp cp_r copytree copy_tree copy_dir copydir cpsync copysync copy_entry "
-    "ln ln_s ln_sf symlink_dir symlinksync linksync file_symlink "
-    "renames renamesync file-rename unlink unlinksync chmod chown chmodsync chownsync shred rsync scp ditto tar unzip "
-    "extractall unpack_archive extracttodirectory remove-item copy-item move-item rename-item";
+    "rm rmdir rm_r rm_rf rmtree remove_tree remove_dir remove_dir_all remove_entry remove_entry_secure removedirs "
+    "removeall remove_all rmsync rmdirsync rimraf removesync emptydir emptydirsync del_dir del_dir_r deltree mv "
+    "move_dir movesync cp cp_r copytree copy_tree copy_dir copydir cpsync copysync copy_entry ln ln_s ln_sf "
+    "symlink_dir symlinksync linksync file_symlink renames renamesync file-rename unlink unlinksync chmod chown "
+    "chmodsync chownsync shred rsync scp ditto tar unzip extractall unpack_archive extracttodirectory remove-item "
+    "copy-item move-item rename-item";
 constexpr std::string_view kOfFoldersWhereCalled = "copy delete link move remove rename replace symlink";
 constexpr std::string_view kOfFoldersOnWindows =
     "remove-item copy-item move-item rename-item new-item expand-archive robocopy xcopy mklink rd rmdir deltree";

@@ -26,8 +26,8 @@ bool handles_folders_on_windows(std::string_view text);
 
 // Programs for which a folder that is written is one that is gone, or another, afterwards.
 inline constexpr std::string_view kTakesAway =
-    "rm rmdir chmod chown chgrp unlink shred find chattr setfacl setfattr chcon restorecon trash trash-put gio rimraf exch "
-    "rename prename file-rename";
+    "rm rmdir chmod chown chgrp unlink shred find chattr setfacl setfattr chcon restorecon trash trash-put "
+    "gio rimraf exch rename prename file-rename";
 inline constexpr std::string_view kRemoves =
     "rm rmdir chmod chown chgrp unlink shred chattr setfacl setfattr chcon restorecon trash trash-put gio rimraf exch "
     "rename prename file-rename mv gmv ln gln link";
@@ -48,8 +48,8 @@ inline constexpr std::string_view kMoves = "mv gmv";
 inline constexpr std::string_view kLinks = "ln gln link";
 inline constexpr std::string_view kPacks = "tar gtar bsdtar zip 7z 7za 7zr pax cpio jar rar";
 inline constexpr std::string_view kUnpacks =
-    "tar gtar bsdtar unzip 7z 7za 7zr pax cpio jar unrar rar bsdcpio ar patch unsquashfs unar atool aunpack dtrx patool "
-    "dpkg dpkg-deb stow";
+    "tar gtar bsdtar unzip 7z 7za 7zr pax cpio jar unrar rar bsdcpio ar patch unsquashfs unar atool aunpack dtrx "
+    "patool dpkg dpkg-deb stow";
 // What these are given is packed with another name: `x.json.gz` becomes `x.json`.
 inline constexpr std::array<std::string_view, 13> kPacked = {".gz",  ".bz2", ".xz",  ".zst", ".lz4", ".lzma", ".Z",
                                                              ".gpg", ".pgp", ".asc", ".age", ".br",  ".enc"};
