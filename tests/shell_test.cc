@@ -149,6 +149,15 @@ TEST(ShellLimits, MakeALineOpaque) {
   EXPECT_TRUE(is_opaque_for(repeated("( ", 33) + "ls" + repeated(" )", 33), Opaque::TooDeep));
 }
 
+// Lines that would take minutes if a part of them were read for each other part.
+TEST(ShellLimits, KeepLongLinesCheap) {
+  const auto read = [](const std::string& line) { return arguments_of(parse(line), "/srv/app"); };
+  EXPECT_TRUE(read(repeated("python3 -m ", 5900)).find("uses")->find("python3")->boolean());
+  EXPECT_TRUE(read("cd a;cd b;cd c;mkdir -p " + repeated("a/../", 13'000)).find("opaque")->boolean());
+  EXPECT_TRUE(read("install -d " + repeated("a/../", 13'000)).find("opaque")->boolean());
+  EXPECT_TRUE(read("mkdir -p" + repeated(" " + repeated("a/../", 800), 16)).find("opaque")->boolean());
+}
+
 TEST(ShellPaths, AreNormalisedAsText) {
   EXPECT_EQ(normalised("/a/b", "c"), "/a/b/c");
   EXPECT_EQ(normalised("/a/b", "../../../c/./d//"), "/c/d");

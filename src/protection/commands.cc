@@ -361,7 +361,7 @@ class Line {
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
     else if (is_one_of(program, kMounts)) removes(command);
-    else if (program == "gio" && command.words.size() > 1 && command.words[1].is("copy")) {
+    else if (copies_by_word(command)) {
       Command copying = command;
       copying.words.erase(copying.words.begin());
       copies(copying, "ditto");
@@ -369,16 +369,19 @@ class Line {
       if (command.via != "find" || !only_clears()) removes(command);
     } else if (program == "git") git(command);
     else if (is_one_of(program, kFetches) || is_fetching_gh(command)) fetches(command, program);
-    else if (is_one_of(program, "docker podman nerdctl kubectl") && command.words.size() > 1 &&
-             command.words[1].is("cp")) {
-      Command copying = command;
-      copying.words.erase(copying.words.begin());
-      copies(copying, "ditto");
-    } else {
+    else {
       if (is_one_of(program, kPacks)) packs(command);
       if (is_one_of(program, kUnpacks)) unpacks(command, program);
       if (program.starts_with("py")) unpacks_by_python(command);
     }
+  }
+
+  // `docker cp a b`, `gio copy a b`
+  static bool copies_by_word(const Command& command) {
+    if (command.words.size() < 2) return false;
+    const std::string_view program = program_of(command);
+    return (program == "gio" && command.words[1].is("copy")) ||
+           (is_one_of(program, "docker podman nerdctl kubectl") && command.words[1].is("cp"));
   }
 
   // `cmake -E rename a b` as `mv a b`

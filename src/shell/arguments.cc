@@ -2,6 +2,7 @@
 #include "shell/arguments.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -96,11 +97,17 @@ constexpr std::string_view kGroups[] = {"docker compose", "docker image", "podma
 // `git`, `git push`, `git push --force`, `git push -f`; `git push ?` when a word may be an option that is not known.
 class Uses {
  public:
+  // A program and the words behind it.
+  struct Run {
+    std::string_view program;
+    std::span<const Word> words;
+  };
   void add(std::span<const Word> words);
   const std::set<std::string>& all() const { return all_; }
   bool are_too_many() const { return bytes_ > limits::kShellUsesBytesMax; }
 
  private:
+  std::optional<Run> add(const Run& run);  // the program that it runs, when that is to be added, too
   void insert(std::string use) {
     if (are_too_many()) return;
     const std::size_t size = use.size();
@@ -111,18 +118,35 @@ class Uses {
   std::size_t bytes_ = 0;
 };
 
+// `-m pip install`, `-mpip`, `-Im pip`: the module that python runs, and its words.
+std::optional<Uses::Run> module_of(std::span<const Word> words) {
+  const std::string_view option = words.front().text;
+  if (!words.front().is_literal() || option.starts_with("--")) return std::nullopt;
+  const std::size_t letter = option.find_first_of("cmWX");  // the others have no value
+  if (letter == option.npos || option[letter] != 'm') return std::nullopt;
+  if (letter + 1 < option.size()) return Uses::Run{option.substr(letter + 1), words.subspan(1)};
+  if (words.size() == 1 || !words[1].is_literal()) return std::nullopt;
+  return Uses::Run{words[1].text, words.subspan(2)};
+}
+
 void Uses::add(std::span<const Word> words) {
   if (words.empty() || !words.front().is_literal()) return;
-  const std::string program = as_line(base_name(words.front().text));
+  std::optional<Run> next = Run{words.front().text, words.subspan(1)};
+  while (next && !are_too_many()) next = add(*next);
+}
+
+std::optional<Uses::Run> Uses::add(const Run& run) {
+  const std::string program = as_line(base_name(run.program));
   insert(program);
   // Where an option stands before it, the first word may be the option's value, and the second the subcommand.
   std::vector<std::string> names = {program};
   bool wants_subcommand = has_subcommands(program), options = true, may_be_value = false, in_group = false;
   std::set<std::string> flags;
-  for (std::size_t at = 1; at < words.size(); ++at) {
-    const Word& word = words[at];
+  std::optional<Run> module;
+  for (std::size_t at = 0; at < run.words.size() && !module; ++at) {
+    const Word& word = run.words[at];
     const bool is_value = std::exchange(may_be_value, false);
-    if (options && !word.is_literal() && (word.may_be_option() || wants_subcommand)) {
+    if (options && !word.is_literal() && (word.may_be_option() || wants_subcommand || in_group)) {
       flags.insert("?");
     } else if (options && word.is("--") && program != "find") {
       options = false;
@@ -133,7 +157,7 @@ void Uses::add(std::span<const Word> words) {
       if (text[1] != '-')
         for (const char letter : text.substr(1, sign == text.npos ? text.npos : sign - 1))
           if (is_alphanumeric(letter)) flags.insert({'-', letter});
-      if (word.is("-m") && program.starts_with("python")) add(words.subspan(at + 1));
+      if (program.starts_with("python")) module = module_of(run.words.subspan(at));
       // Before the subcommand some options of git have a value, which is not the subcommand.
       if (wants_subcommand && program == "git" &&
           (word.is("-C") || word.is("-c") || word.is("--git-dir") || word.is("--work-tree") || word.is("--namespace")))
@@ -146,13 +170,15 @@ void Uses::add(std::span<const Word> words) {
       names.push_back(program + " " + as_line(word.text));
       insert(names.back());
       in_group = std::ranges::find(kGroups, names.back()) != std::end(kGroups);
-    } else if (std::exchange(in_group, false) && word.is_literal()) {
-      insert(names.back() + " " + as_line(word.text));
+    } else if (in_group) {
+      in_group = is_value;
+      if (word.is_literal()) insert(names.back() + " " + as_line(word.text));
     }
   }
   if (names.size() > 1) names.erase(names.begin());
   for (const std::string& name : names)
     for (const std::string& flag : flags) insert(name + " " + flag);
+  return module;
 }
 
 // Kinds of things that people want to be asked about, by what is in `uses`: a program, or a program and its subcommand or option.
@@ -166,7 +192,9 @@ constexpr MayDo kMayDo[] = {
      "apt install;apt-get install;dnf install;yum install;apk add;pacman -S;pacman --sync;brew install;snap install;"
      "dpkg -i;dpkg --install;npm "
      "install;npm "
-     "i;npm ci;npm add;pnpm install;pnpm i;pnpm add;yarn install;yarn add;bun install;bun add;pip install;pip3 "
+     "i;npm ci;npm add;npm in;npm ins;npm inst;npm insta;npm instal;npm isnt;npm isnta;npm isntal;npm isntall;npm it;"
+     "npm install-test;npm cit;npm clean-install;npm install-clean;npm ic;npm sit;pnpm install;pnpm i;pnpm add;yarn "
+     "install;yarn add;bun install;bun add;pip install;pip3 "
      "install;pipx "
      "install;uv pip;uv add;uv sync;poetry install;poetry add;conda install;mamba install;cargo install;cargo add;go "
      "install;go get;gem install;bundle install;composer install;composer require;npx;uvx;bunx"},
@@ -191,8 +219,9 @@ Value may_of(const std::set<std::string>& uses, bool is_opaque, bool connects) {
     const bool may =
         is_opaque || (connects && kind == "network") || std::ranges::any_of(split(by, ';'), [&](std::string_view name) {
           if (uses.contains(std::string(name))) return true;
-          const std::size_t blank = name.find(' ');
-          return blank != name.npos && uses.contains(std::string(name.substr(0, blank)) + " ?");
+          for (std::size_t blank = name.find(' '); blank != name.npos; blank = name.find(' ', blank + 1))
+            if (uses.contains(std::string(name.substr(0, blank)) + " ?")) return true;
+          return false;
         });
     out.set(kind, may);
   }

@@ -59,8 +59,10 @@ std::optional<std::string> folder_of_pattern(const Word& word) {
     const auto has_one_of = [&](std::initializer_list<const char*> parts) {
       return std::ranges::any_of(parts, [&](const char* one) { return rest.find(one) != std::string::npos; });
     };
-    if (has_one_of({"{,", ",,", ",}"}) && has_one_of({"}."}) && has_one_of({".{", ".*", ".?", ".["}))
-      return std::nullopt;
+    const bool may_vanish = has_one_of({"{,", ",,", ",}"});
+    if (may_vanish && has_one_of({"}."}) && has_one_of({".{", ".*", ".?", ".["})) return std::nullopt;
+    // `{x,}/y`: what is behind them begins the word.
+    if (may_vanish && word.text.empty() && has_one_of({"/", "~"})) return std::nullopt;
   }
   return folder;
 }
@@ -95,6 +97,7 @@ class Walk {
     std::set<Opaque> because(parsed_.because.begin(), parsed_.because.end());
     if (out_.has_unknown_write) because.insert(Opaque::UnknownPath);
     if (out_.runs_written) because.insert(Opaque::EvaluatedText);
+    if (out_.runs_stream) because.insert(Opaque::StandardInput);
     out_.because.assign(because.begin(), because.end());
     return std::move(out_);
   }
@@ -215,8 +218,10 @@ class Walk {
   }
   void writes(const Word& word) { writes(word, word.text); }
   void uses(std::string_view text, bool removes, bool any_below) {
-    for (const Folder& folder : folders_)
+    for (const Folder& folder : folders_) {
+      bytes_ += text.size();
       uses_.push_back({folder.value_or(""), std::string(text), command_, removes, any_below});
+    }
   }
 
   void makes_links(const std::set<std::string>& paths) {
@@ -296,8 +301,14 @@ class Walk {
             ? program_called(name)
             : nullptr;
     // A path as the program, or the script of a shell.
-    if (command.words.front().text.find('/') != std::string::npos || command.is_script)
+    if (command.words.front().text.find('/') != std::string::npos || command.is_script) {
       if (!places(command.words.front(), command.words.front().text, run_)) out_.runs_written = true;
+      // `sh //dev/stdin`, `cd /dev; sh stdin`
+      for (const Folder& folder : folders_)
+        if (const std::string place = normalised(folder.value_or(""), command.words.front().text);
+            is_within(place, "/dev") || is_within(place, "/proc"))
+          out_.runs_stream = true;
+    }
     if (program == nullptr || !known_writer(command, name, *program)) out_.writes_known = false;
     const bool has_files = (program != nullptr && program->writes >= Writes::All) || name == "cat" || name == "ls" ||
                            name == "head" || name == "tail" || name == "cd";
@@ -489,8 +500,11 @@ class Walk {
   void makes_folders_before_dots(const Word& word) {
     if (!word.is_literal()) return;
     const std::string_view text = word.text;
-    for (std::size_t at = text.find("/.."); at != text.npos; at = text.find("/..", at + 1))
+    if (text.size() > limits::kShellPathBytesMax) out_.has_unknown_write = true;  // it is made part by part
+    for (std::size_t at = text.find("/.."); at < limits::kShellPathBytesMax && bytes_ <= limits::kShellPathsBytesMax;
+         at = text.find("/..", at + 1))
       if (at > 0) writes(word, text.substr(0, at));
+    if (bytes_ > limits::kShellPathsBytesMax) out_.has_unknown_write = true;
   }
 
   // The files that come to lie in a folder.

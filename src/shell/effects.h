@@ -24,7 +24,8 @@ struct Effects {
   bool has_unknown_write = false;    // something is written, and where is decided by an expansion or an unknown folder
   bool writes_known = true;          // each program is one whose writing is known, so `writes` is all
   bool runs_written = false;         // a program or script is run that the line itself may have written
-  std::vector<Opaque> because = {};  // why the line is opaque: the parser's reasons, has_unknown_write, runs_written
+  bool runs_stream = false;          // a program or script is run that is an open file of the process: `sh //dev/stdin`
+  std::vector<Opaque> because = {};  // why the line is opaque: the parser's reasons, and the three above
 
   bool opaque() const { return !because.empty(); }
 };

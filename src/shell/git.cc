@@ -54,10 +54,13 @@ constexpr std::string_view kGitConfigFlags =
     "--get-urlmatch --list -l --bool --int --bool-or-int --bool-or-str --path --expiry-date --no-type --null -z "
     "--name-only --show-origin --show-scope --includes --no-includes --fixed-value";
 
-bool is_safe_setting(const Word& word) {
+bool is_safe_setting(std::string_view name) { return is_listed(kGitSettings, to_lower_ascii(name)); }
+
+// `-c name=value`, `-c name`
+bool is_safe_assignment(const Word& word) {
   const std::size_t sign = word.text.find('=');
-  if (sign == std::string::npos) return word.is_literal() && is_listed(kGitSettings, to_lower_ascii(word.text));
-  return !word.splits && is_listed(kGitSettings, to_lower_ascii(std::string_view(word.text).substr(0, sign)));
+  if (sign == std::string::npos) return word.is_literal() && is_safe_setting(word.text);
+  return !word.splits && is_safe_setting(std::string_view(word.text).substr(0, sign));
 }
 
 bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> words) {
@@ -83,7 +86,7 @@ bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> wo
         continue;
       }
       if (names++ > 0) continue;
-      if (!reads && words.size() > 1 && !is_safe_setting(word)) return true;
+      if (!reads && words.size() > 1 && !(word.is_literal() && is_safe_setting(word.text))) return true;
     }
     return false;
   }
@@ -122,7 +125,7 @@ bool is_opaque_git(const Command& command) {
       continue;
     }
     if (word.is("-c")) {
-      if (++at >= words.size() || !is_safe_setting(words[at])) return true;
+      if (++at >= words.size() || !is_safe_assignment(words[at])) return true;
       continue;
     }
     if (!word.is_literal()) return true;

@@ -24,8 +24,9 @@ class Look {
   std::size_t size() const { return words_.size(); }
   void note(Opaque reason) { out_.note(reason); }
   void inner(std::vector<Word> words, bool in_other_folder = false, bool is_script = false);
-  void rest(std::size_t from, bool is_script = false) {
-    inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()}, false, is_script);
+  void rest(std::size_t from, bool is_script = false, bool in_other_folder = false) {
+    inner({words_.begin() + static_cast<std::ptrdiff_t>(std::min(from, size())), words_.end()}, in_other_folder,
+          is_script);
   }
   void text(const Word& word, bool repeats);
   void assigned(std::span<const Word> words);
@@ -318,6 +319,20 @@ void Look::awk() {
 // `-j$(nproc)`: what is in the same word is the value, whatever it is.
 static bool is_job_count(const Word& word) { return word.text == "-j" && !word.splits; }
 
+// `cd /dev; make -f stdin`, `make -C / -f dev/fd/0`: whatever the folder, the name of an open file.
+static bool is_stream_of_make(std::string_view text, std::string_view before) {
+  const bool is_long = text.starts_with("--f") || text.starts_with("--mak");
+  const bool is_glued = text.starts_with('-') && !text.starts_with("--") && text.find('f') != text.npos;
+  const bool is_value = is_long || is_glued || (before.starts_with('-') && before.ends_with('f')) ||
+                        before.starts_with("--f") || before.starts_with("--mak");
+  if (is_long) text.remove_prefix(std::min(text.find('='), text.size()));
+  else if (is_glued) text.remove_prefix(text.find('f') + 1);
+  if (text.starts_with('=')) text.remove_prefix(1);
+  const std::string_view name = base_name(text);
+  const bool is_number = !name.empty() && std::ranges::all_of(name, is_digit);
+  return name == "stdin" || (is_number && (is_value || text.find('/') != text.npos));
+}
+
 // Variables that are set for it, and rules that it is given as words, are read by a shell.
 void Look::make(std::size_t from) {
   for (std::size_t at = from; at < size(); ++at) {
@@ -325,7 +340,12 @@ void Look::make(std::size_t from) {
     if (!word.is_literal() && word.may_be_option() && !is_job_count(word)) return note(Opaque::Launcher);
     const std::string_view text = word.text;
     const std::size_t sign = text.find('=');
+    // `SHELL"$x"`: the sign may be in it.
+    if (!word.is_literal() && sign == text.npos && !is_job_count(word) &&
+        std::ranges::all_of(text, [](char c) { return is_name_char(c) || c == '.' || c == ','; }))
+      return note(Opaque::Launcher);
     if (is_running_option(text, "E", "eval")) return note(Opaque::Launcher);
+    if (is_stream_of_make(text, std::string_view(words_[at - 1].text))) return note(Opaque::StandardInput);
     // `-f -`, in every way to write it.
     if (text == "-" || text.ends_with("=-") || (text.starts_with('-') && text.ends_with("f-")) ||
         text.find("/dev/") != text.npos || text.find("/proc/") != text.npos)
@@ -550,16 +570,11 @@ void Look::at(std::string_view name) {
     words.insert(words.begin() + 1, {std::string(subcommand)});
     return inner(std::move(words));
   }
+  if (const RunBehind behind = run_behind_subcommand(name, words_); behind.what == Behind::Command)
+    return rest(behind.at, false, behind.elsewhere);
+  else if (behind.what == Behind::Unknown) return note(Opaque::Launcher);
+  name = plain_name(name);
   const Program* program = program_called(name);
-  if (size() > 1 && words_[1].is_literal() && runs_rest(name, words_[1].text)) {
-    if (size() > 2 && words_[2].may_be_option()) return note(Opaque::Launcher);
-    return rest(2);
-  }
-  // The subcommand may stand behind options and their values.
-  if (has_running_subcommand(name) && std::any_of(words_.begin() + 1, words_.end(), [&](const Word& word) {
-        return word.is_literal() ? runs_rest(name, word.text) : word.splits || &word == &words_[1];
-      }))
-    return note(Opaque::Launcher);
   if (program == nullptr) return;
   switch (program->runs) {
     case Runs::Rest: return launch(name, *program);

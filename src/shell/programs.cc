@@ -114,13 +114,15 @@ constexpr Program kPrograms[] = {
               "zformat zcompile print "
               "whence logout suspend",
      .runs = Runs::Text},
-    {.names = "su runuser ssh autossh mosh rsh rlogin sshpass script scriptreplay watch parallel sem entr at batch "
+    {.names = "su runuser ssh autossh mosh rsh rlogin sshpass script scriptlive scriptreplay watch parallel sem entr "
+              "at batch "
               "crontab systemd-run "
               "systemd-inhibit systemd-nspawn machinectl run0 start-stop-daemon daemonize launchctl sudoedit visudo "
               "vipw vigr",
      .runs = Runs::Text},
     {.names =
-         "chroot unshare nsenter setpriv flock taskset chrt numactl setarch linux32 linux64 i386 x86_64 arch "
+         "chroot unshare nsenter setpriv uclampset uname26 flock taskset chrt numactl setarch linux32 linux64 i386 "
+         "x86_64 arch "
          "proot bwrap firejail "
          "cgexec prlimit capsh runcon newgrp sg pkexec gosu su-exec tini dumb-init s6-setuidgid run-parts run-one "
          "lockrun "
@@ -150,7 +152,7 @@ constexpr Program kPrograms[] = {
     // --- with readers of their own
     {.names = "find gfind", .runs = Runs::Own, .writes = Writes::Own},
     {.names = "sed gsed", .runs = Runs::Own, .writes = Writes::Own},
-    {.names = "awk gawk mawk nawk", .runs = Runs::Own, .writes = Writes::Own},
+    {.names = "awk gawk mawk nawk original-awk", .runs = Runs::Own, .writes = Writes::Own},
     {.names = "git", .runs = Runs::Own},
     {.names = "make gmake", .runs = Runs::Own},
     {.names = "cmake", .runs = Runs::Own},
@@ -485,18 +487,19 @@ constexpr Program kPrograms[] = {
      .long_running = "agent-program dirmngr-program keyboxd-program exec-path photo-viewer options homedir"},
     {.names = "bat batcat delta ag ack", .long_running = "pager config-file ackrc"},
     {.names = "fzf sk", .long_running = "preview bind with-shell"},
-    {.names = "ar nm ranlib ld", .long_running = "-plugin plugin"},
+    {.names = "ar nm ranlib ld", .long_running = "-plugin plugin", .reads_options = true},
     {.names = "split", .long_running = "filter"},
     {.names = "zip", .running = "T", .long_running = "unzip-command test"},
     {.names = "fd fdfind", .running = "xX", .long_running = "exec exec-batch"},
     {.names = "wget", .running = "e", .long_running = "use-askpass execute config"},
     {.names = "nc ncat netcat", .running = "ec", .long_running = "exec sh-exec lua-exec"},
     {.names = "go", .long_running = "-ldflags ldflags -exec -toolexec -vettool -overlay exec toolexec vettool overlay"},
-    {.names = "gcc g++ cc c++ clang clang++ cpp gfortran",
+    {.names = "gcc g++ cc c++ c89 c99 clang clang++ cpp gfortran",
      .long_running = "-B -wrapper -specs -fplugin -fpass-plugin -fuse-ld -load -Xlinker -Xclang -mllvm "
                      "-gcc-toolchain -ccc-install-dir -ccc-gcc-name specs prefix ld-path config gcc-toolchain "
-                     "gcc-install-dir cuda-path ptxas-path hip-path rocm-path"},
-    {.names = "rustc", .running = "CZ", .long_running = "codegen"},
+                     "gcc-install-dir cuda-path ptxas-path hip-path rocm-path",
+     .reads_options = true},
+    {.names = "rustc", .running = "CZ", .long_running = "codegen", .reads_options = true},
     {.names = "cargo", .running = "CZ", .long_running = "config codegen"},
     {.names = "ctags", .long_running = "options"},
     {.names = "tcpdump", .running = "z"},
@@ -535,14 +538,69 @@ constexpr std::string_view kSubcommands =
     "rails php "
     "artisan nix openssl ip twine";
 
-constexpr std::array kRunRest = {
-    std::pair{"uv", "run"},     std::pair{"poetry", "run"},   std::pair{"pipenv", "run"},  std::pair{"pdm", "run"},
-    std::pair{"hatch", "run"},  std::pair{"rye", "run"},      std::pair{"pixi", "run"},    std::pair{"bundle", "exec"},
-    std::pair{"pnpm", "exec"},  std::pair{"pnpm", "dlx"},     std::pair{"yarn", "exec"},   std::pair{"yarn", "dlx"},
-    std::pair{"npm", "exec"},   std::pair{"npm", "x"},        std::pair{"bun", "x"},       std::pair{"conda", "run"},
-    std::pair{"mamba", "run"},  std::pair{"opam", "exec"},    std::pair{"rustup", "run"},  std::pair{"rbenv", "exec"},
-    std::pair{"pyenv", "exec"}, std::pair{"coverage", "run"}, std::pair{"npm", "explore"}, std::pair{"fnm", "exec"},
-    std::pair{"volta", "run"},  std::pair{"nodenv", "exec"},
+// Subcommands that run the words behind them, and behind so many operands.
+struct RunRest {
+  std::string_view program, subcommand, second = {};
+  std::size_t operands = 0;
+};
+constexpr RunRest kRunRest[] = {
+    {"uv", "run"},
+    {"uv", "tool", "run"},
+    {"poetry", "run"},
+    {"pipenv", "run"},
+    {"pdm", "run"},
+    {"hatch", "run"},
+    {"hatch", "env", "run"},
+    {"rye", "run"},
+    {"pixi", "run"},
+    {"pixi", "exec"},
+    {"bundle", "exec"},
+    {"pnpm", "exec"},
+    {"pnpm", "dlx"},
+    {"yarn", "exec"},
+    {"yarn", "dlx"},
+    {"npm", "exec"},
+    {"npm", "x"},
+    {"npm", "explore", {}, 1},
+    {"bun", "x"},
+    {"bun", "run"},
+    {"bun", "exec"},
+    {"conda", "run"},
+    {"mamba", "run"},
+    {"micromamba", "run"},
+    {"opam", "exec"},
+    {"rustup", "run", {}, 1},
+    {"rbenv", "exec"},
+    {"pyenv", "exec"},
+    {"nodenv", "exec"},
+    {"jenv", "exec"},
+    {"fnm", "exec"},
+    {"volta", "run"},
+    {"coverage", "run"},
+    {"tox", "exec"},
+};
+
+// Programs that run their first word, unless it is one of their own commands.
+struct RunsOther {
+  std::string_view program, own, flags, with_value;
+};
+constexpr RunsOther kRunsOthers[] = {
+    {"pnpm",
+     "add audit approve-builds bin c cache cat-file cat-index ci clean-install completion config create dedupe deploy "
+     "doctor env "
+     "fetch find-hash get help i ignored-builds import info init install install-test it licenses link list ll ln "
+     "login logout "
+     "ls outdated pack patch patch-commit patch-remove ping prune publish rb rebuild remove rm root run run-script "
+     "search "
+     "self-update server set setup show start stop store t test tst un uninstall unlink up update upgrade version view "
+     "whoami why",
+     "-r --recursive -w --workspace-root -s --silent --parallel --stream --if-present --frozen-lockfile",
+     "--filter -F --dir -C"},
+    {"bun",
+     "a add audit build c create i info init install link outdated patch patch-commit pm publish rm remove repl test "
+     "unlink up "
+     "update upgrade why",
+     "--bun -b --silent --watch --hot --smol --if-present", "--cwd --filter"},
 };
 
 const std::unordered_map<std::string_view, const Program*>& table() {
@@ -572,6 +630,29 @@ const Program* program_called(std::string_view name) {
     name = "source";  // runs a program by itself
   const auto place = table().find(name);
   return place == table().end() ? nullptr : place->second;
+}
+
+std::string_view plain_name(std::string_view name) {
+  const auto is_known = [](std::string_view one) { return program_called(one) != nullptr; };
+  std::string_view out = name;
+  const auto without_end = [&] {
+    for (const std::string_view end :
+         {"-static", ".tiny", ".basic", ".nox", ".gtk3", ".athena", ".bfd", ".gold", ".lld", ".exe"})
+      if (out.size() > end.size() && out.ends_with(end)) return out.remove_suffix(end.size()), true;
+    const std::size_t last = out.find_last_not_of("0123456789.");
+    if (last == out.npos || last + 1 == out.size()) return false;
+    out = out.substr(0, out[last] == '-' && last > 0 ? last : last + 1);
+    return true;
+  };
+  while (!is_known(out))
+    if (!without_end()) break;
+  if (is_known(out)) return out;
+  // The tools of a target: `x86_64-linux-gnu-gcc`.
+  const std::size_t dash = out.rfind('-');
+  if (dash != out.npos)
+    if (const Program* tool = program_called(out.substr(dash + 1)); tool != nullptr && tool->reads_options)
+      return out.substr(dash + 1);
+  return name;
 }
 
 // The option that a long name means: itself, or the only one of the table that it abbreviates.
@@ -708,23 +789,21 @@ bool is_running_option(std::string_view word, std::string_view shorts, std::stri
 
 bool has_running_option(const Command& command, const Program& program) {
   if (program.running.empty() && program.long_running.empty()) return false;
-  const std::string_view name = base_name(command.words.front().text);
+  const bool is_tar = program.names.find("tar") != std::string_view::npos;
   for (std::size_t at = 1; at < command.words.size(); ++at) {
     const Word& word = command.words[at];
+    if (program.reads_options && word.text.starts_with('@')) return true;
     if (!word.is_literal()) {
-      if (word.may_be_option()) return true;
+      if (word.may_be_option() || (is_tar && at == 1)) return true;
       continue;
     }
     if (is_running_option(word.text, program.running, program.long_running)) return true;
-    // A file of options, and a plugin of the linker.
-    if (program.names == "rustc" && word.text.starts_with('@')) return true;
-    if (program.names.starts_with("gcc ") &&
-        (word.text.starts_with('@') ||
-         (word.text.starts_with("-Wl,") && word.text.find_first_of("@p") != std::string::npos &&
-          (word.text.find("plugin") != std::string::npos || word.text.find('@') != std::string::npos))))
+    // A plugin of the linker.
+    if (program.reads_options && word.text.starts_with("-Wl,") &&
+        (word.text.find("plugin") != std::string::npos || word.text.find('@') != std::string::npos))
       return true;
     // tar reads its first word as options, with or without a dash.
-    if (at == 1 && name.ends_with("tar") && word.text.find_first_of(program.running) != std::string::npos &&
+    if (at == 1 && is_tar && word.text.find_first_of(program.running) != std::string::npos &&
         word.text.find_first_of("/.") == std::string::npos)
       return true;
   }
@@ -733,12 +812,47 @@ bool has_running_option(const Command& command, const Program& program) {
 
 bool has_subcommands(std::string_view name) { return is_listed(kSubcommands, name); }
 
-bool has_running_subcommand(std::string_view name) {
-  return std::ranges::any_of(kRunRest, [&](const auto& one) { return name == one.first; });
-}
-
-bool runs_rest(std::string_view name, std::string_view subcommand) {
-  return std::ranges::any_of(kRunRest, [&](const auto& one) { return name == one.first && subcommand == one.second; });
+RunBehind run_behind_subcommand(std::string_view name, std::span<const Word> words) {
+  const RunsOther* other = std::ranges::find(kRunsOthers, name, &RunsOther::program);
+  const bool is_other = other != std::end(kRunsOthers);
+  if (!is_other && std::ranges::find(kRunRest, name, &RunRest::program) == std::end(kRunRest)) return {};
+  std::size_t at = 1;
+  if (is_other)
+    for (; at < words.size() && words[at].is_literal() && words[at].text.starts_with('-'); ++at) {
+      const std::string_view option = std::string_view(words[at].text).substr(0, words[at].text.find('='));
+      const bool has_value = is_listed(other->with_value, option);
+      if (!has_value && !is_listed(other->flags, option))
+        return {words.size() == 2 ? Behind::Nothing : Behind::Unknown};
+      if (has_value && option.size() == words[at].text.size() && ++at < words.size() && words[at].splits)
+        return {Behind::Unknown};
+    }
+  if (at >= words.size()) return {};
+  for (const RunRest& one : kRunRest) {
+    if (one.program != name || !words[at].is(one.subcommand)) continue;
+    std::size_t from = at + 1;
+    if (!one.second.empty() && (from >= words.size() || !words[from].is(one.second))) continue;
+    from += one.second.empty() ? 0 : 1;
+    for (std::size_t operand = 0; operand < one.operands && from < words.size(); ++operand, ++from)
+      if (words[from].splits || words[from].may_be_option()) return {Behind::Unknown};
+    if (one.operands > 0 && from < words.size() && words[from].is("--")) ++from;
+    if (from < words.size() && words[from].may_be_option()) return {Behind::Unknown};
+    // The text of a line: `bun exec 'rm x'`.
+    if (name == "bun" && one.subcommand == "exec") return {Behind::Unknown};
+    return {Behind::Command, from, at > 1 || one.subcommand == "explore"};
+  }
+  // The subcommand may stand behind options and their values, or be shortened.
+  for (std::size_t place = at; place < words.size(); ++place) {
+    const Word& word = words[place];
+    if (!word.is_literal() && (word.splits || place == at)) return {Behind::Unknown};
+    for (const RunRest& one : kRunRest)
+      if (word.is_literal() && one.program == name && one.second.empty() && !word.text.empty() &&
+          (place == at ? one.subcommand.starts_with(word.text) : one.subcommand == word.text) &&
+          !(is_other && is_listed(other->own, word.text)))
+        return {Behind::Unknown};
+    if (is_other) break;
+  }
+  if (is_other && !is_listed(other->own, words[at].text)) return {Behind::Command, at, at > 1};
+  return {};
 }
 
 }  // namespace baton::shell

@@ -43,10 +43,14 @@ struct Program {
   std::string_view running = {}, long_running = {};    // options that name a program to run, or make it run one
   std::size_t operands = 0;                            // of a launcher: that stand before the program
   bool takes_assignments = false;                      // of a launcher
+  bool reads_options = false;                          // `@file`: a file of further options
 };
 
 // Nothing when it is not in the table.
 const Program* program_called(std::string_view name);
+// The name in the table of a program whose own name says more: `zsh5`, `gcc-12`, `x86_64-linux-gnu-gcc`, `vim.tiny`. It runs what that one
+// runs; what it writes is not known. The name itself when there is none.
+std::string_view plain_name(std::string_view name);
 
 // The words of a command by the options of its program.
 struct Options {
@@ -72,9 +76,18 @@ std::optional<std::size_t> first_operand(std::span<const Word> words, const Prog
 // Does an option make this program, which otherwise runs nothing, run a program (tar --to-command, rsync -e)? Abbreviated ones count.
 bool has_running_option(const Command& command, const Program& program);
 
-// `uv run`, `poetry run`, ...: the words after the second are a command.
-bool runs_rest(std::string_view name, std::string_view subcommand);
-bool has_running_subcommand(std::string_view name);
+// A subcommand that is a launcher (`uv run`, `poetry run`, `rustup run TOOLCHAIN`).
+enum class Behind : std::uint8_t {
+  Nothing,  // the line runs no such subcommand
+  Command,  // at `at` a command begins
+  Unknown,  // there may be one
+};
+struct RunBehind {
+  Behind what = Behind::Nothing;
+  std::size_t at = 0;
+  bool elsewhere = false;  // it may run in another folder
+};
+RunBehind run_behind_subcommand(std::string_view name, std::span<const Word> words);
 // Has a subcommand (git, docker, npm, ...): the first word that is no option.
 bool has_subcommands(std::string_view name);
 

@@ -53,7 +53,8 @@ constexpr std::string_view kNames =
     "CORECLR_PROFILER "
     "CORECLR_ENABLE_PROFILING CORECLR_PROFILER_PATH COMPlus_AltJit MONO_PATH "
     // building
-    "MAKEFILES MAKEFLAGS GNUMAKEFLAGS MFLAGS MAKE MAKEINFO CC CXX CPP LD AR AS NM RANLIB STRIP OBJCOPY OBJDUMP FC F77 "
+    "MAKEFILES MAKEFLAGS GNUMAKEFLAGS MFLAGS MAKE MAKEINFO OUTPUT_OPTION TARGET_ARCH TARGET_MACH LOADLIBES OBJC "
+    "CHECKOUT CC CXX CPP LD AR AS NM RANLIB STRIP OBJCOPY OBJDUMP FC F77 "
     "RC WINDRES YACC LEX "
     "CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS ARFLAGS ASFLAGS FFLAGS GCC_EXEC_PREFIX COMPILER_PATH LIBRARY_PATH CPATH "
     "C_INCLUDE_PATH "
@@ -97,6 +98,8 @@ constexpr std::string_view kNames =
     // debuggers and tests
     "GDBHISTFILE VALGRIND_OPTS VALGRIND_LIB STRACE_OPTS ASAN_OPTIONS ASAN_SYMBOLIZER_PATH PYTEST_ADDOPTS "
     "PYTEST_PLUGINS TOX_ENV "
+    "PYLINTRC IRBRC PRYRC RAKEOPT COMPOSER PHP_BINARY FLASK_APP UV_PYTHON OMP_TOOL_LIBRARIES VK_ICD_FILENAMES "
+    "VK_DRIVER_FILES __EGL_VENDOR_LIBRARY_FILENAMES OCL_ICD_VENDORS MAVEN_PROJECTBASEDIR RPM_CONFIGDIR STACK_YAML "
     "COVERAGE_PROCESS_START PROVE HARNESS_PERL HARNESS_PERL_SWITCHES JEST_CONFIG MOCHA_OPTIONS WATCH_EXEC "
     "PRE_COMMIT_HOME "
     // Baton itself
@@ -190,6 +193,7 @@ bool steers_execution(std::string_view variable, const Word* value) {
 bool steers_programs(std::string_view variable, const Word* value) {
   if (steers_execution(variable, value)) return true;
   if (variable == "GO111MODULE") return false;                                    // on or off
+  if (variable.find_first_of(".,") != variable.npos) return true;                 // of make: `COMPILE.c`, `.SHELLFLAGS`
   if (variable.ends_with("PAGER") || variable.ends_with("EDITOR")) return false;  // judged by its value above
   return std::ranges::any_of(kSuffixes, [&](const char* one) { return variable.ends_with(one); });
 }

@@ -87,9 +87,11 @@ class Drawing {
   std::string file() {
     if (trick()) return strange_word();
     static constexpr const char* kGlobs[] = {
-        "*",      "d/*",      "[ab]",    "?",           "d/?",    "{a,b}", "d/{x,y}", "{a,d/x}",    "o/*",
-        "../q/*", "*.txt",    "n{1..3}", ".*",          "d/../*", "./*",   "gu*/g",   "{a,../q/f}", "*/x",
-        "~/q/f",  "a{,.bak}", "d/[xy]",  "a{1,2}{x,y}", "/t*/t",  "{,}",   "[!a]",    "[^a]"};
+        "*",           "d/*",         "[ab]",       "?",         "d/?",      "{a,b}",      "d/{x,y}",
+        "{a,d/x}",     "o/*",         "../q/*",     "*.txt",     "n{1..3}",  ".*",         "d/../*",
+        "./*",         "gu*/g",       "{a,../q/f}", "*/x",       "~/q/f",    "a{,.bak}",   "d/[xy]",
+        "a{1,2}{x,y}", "/t*/t",       "{,}",        "[!a]",      "[^a]",     "{x,}/tmp/t", "{,d}/q/f",
+        "{{a,},d}/x",  "''{,}/tmp/t", "d{,/..}/a",  "{a,}~/q/f", "{,}{d,}/x"};
     if (one_in(14)) return of(kGlobs);
     static constexpr const char* kExpanded[] = {"\"$x\"",   "$x",         "\"$(echo a)\"", "$(echo b)", "d/$x",
                                                 "\"d/$x\"", "\"$PWD/a\"", "$HOME/q/f",     "\"${x}\"",  "\"$HOME\"/n",
