@@ -24,6 +24,7 @@ using shell::Word;
 constexpr std::size_t kLoopedMax = 8;                               // values of loops that are looked at
 constexpr int kReadAgainMax = 2;                                    // expansions that lead to others: `x=~/a; y=$x/b`
 constexpr std::size_t kReadAgainWork = 2048, kReadAgainWeight = 6;  // of work: a line, and a byte of it
+constexpr std::size_t kSpelledMin = 3;                              // letters of a pattern that say what it becomes
 constexpr std::string_view kMentioned = "something of Baton's in the command";
 
 class Line {
@@ -127,10 +128,15 @@ class Line {
         if ((word.kind == Word::Kind::Unknown) != unknown) continue;
         const std::string whole = folder_of(word);
         std::string_view text = whole;
-        if (is_find && word.text.starts_with('-')) break;
+        if (is_find && word.text.starts_with('-')) {
+          if (is_one_of(word.text, "-H -L -P --") || word.text.starts_with("-O")) continue;
+          break;
+        }
         if (launches) {
           const bool is_long = text.starts_with("--chdir=") || text.starts_with("--directory=");
+          const bool is_glued = text.size() > 2 && (text.starts_with("-C") || text.starts_with("-D"));
           if (is_long) text.remove_prefix(text.find('=') + 1);
+          else if (is_glued) text.remove_prefix(2);
           else if (!is_one_of(command.words[at - 1].text, "-C -D --chdir --directory")) continue;
         }
         if (!text.empty() && !text.starts_with('-')) enters(text);
@@ -161,10 +167,17 @@ class Line {
     if (word.kind == Word::Kind::Pattern) return word.text + word.rest;
     if (word.kind != Word::Kind::Unknown) return word.text;
     const std::string_view rest = trim(word.rest);
+    if (!word.text.empty()) return word.text + "*" + std::string(rest);
     if (rest.find_first_not_of("/.") == rest.npos) return {};
     return (rest.starts_with('/') ? "/0" : "/0/") + std::string(rest);
   }
   void enters(std::string_view text) {
+    if (is_pattern(text))
+      if (const Braces braces = without_braces(text); braces.texts.size() > 1) {
+        if (!braces.is_all) guarded_.exhaust();
+        for (const std::string& one : braces.texts) enters(one);
+        return;
+      }
     const std::vector<std::string> before = folders_;
     for (const std::string& folder : before) {
       if (folders_.size() < limits::kShellFoldersMax)
@@ -298,6 +311,8 @@ class Line {
         is_text = false;
         continue;
       }
+      if (is_one_of(program, "xargs gxargs parallel") && is_one_of(one.text, "{} -I{} -i{}"))
+        continue;  // what it reads
       if (!told_words.has(at)) word(one, shown);
     }
   }
@@ -356,15 +371,16 @@ class Line {
   void trees(const Command& command) {
     const std::string_view program = program_of(command);
     if (touch_ || program.empty()) return;
-    if (program == "cmake" && command.words.size() > 3 && command.words[1].is("-E")) return trees(by_cmake(command));
+    if (is_one_of(program, "cmake cmake3") && command.words.size() > 3 && command.words[1].is("-E"))
+      return trees(by_cmake(command));
     if (is_one_of(program, kCopies)) copies(command, program);
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
     else if (is_one_of(program, kMounts)) removes(command);
-    else if (copies_by_word(command)) {
+    else if (const std::size_t at = copies_by_word(command); at > 0) {
       Command copying = command;
-      copying.words.erase(copying.words.begin());
-      copies(copying, "ditto");
+      copying.words.erase(copying.words.begin(), copying.words.begin() + static_cast<std::ptrdiff_t>(at));
+      copies(copying, "docker");
     } else if (is_one_of(program, kTakesAway) && program != "find") {
       if (command.via != "find" || !only_clears()) removes(command);
     } else if (program == "git") git(command);
@@ -376,12 +392,13 @@ class Line {
     }
   }
 
-  // `docker cp a b`, `gio copy a b`
-  static bool copies_by_word(const Command& command) {
-    if (command.words.size() < 2) return false;
+  // `docker cp a b`, `docker -H x container cp a b`, `gio copy a b`: where the word is that says so, or 0.
+  static std::size_t copies_by_word(const Command& command) {
     const std::string_view program = program_of(command);
-    return (program == "gio" && command.words[1].is("copy")) ||
-           (is_one_of(program, "docker podman nerdctl kubectl") && command.words[1].is("cp"));
+    if (program == "gio") return command.words.size() > 1 && command.words[1].is("copy") ? 1 : 0;
+    if (!is_one_of(program, "docker docker-compose podman podman-compose nerdctl kubectl oc")) return 0;
+    const auto at = std::ranges::find_if(command.words, [](const Word& word) { return word.is("cp"); });
+    return at == command.words.end() ? 0 : static_cast<std::size_t>(at - command.words.begin());
   }
 
   // `cmake -E rename a b` as `mv a b`
@@ -389,7 +406,8 @@ class Line {
     Command out = command;
     out.words.erase(out.words.begin(), out.words.begin() + 2);
     std::string& program = out.words.front().text;
-    if (program.starts_with("copy")) program = "ditto";
+    if (program.starts_with("copy_directory")) program = "ditto";
+    else if (program.starts_with("copy")) program = "cp";
     else if (program == "rename") program = "mv";
     else if (program.starts_with("rm") || program.starts_with("remove")) program = "rm";
     else if (program.starts_with("create_")) program = "ln";
@@ -399,10 +417,13 @@ class Line {
 
   // `python3 -m zipfile -e x.zip folder`, `python3 -m tarfile -e x.tar`
   void unpacks_by_python(const Command& command) {
-    const auto module = std::ranges::find_if(command.words, [](const Word& word) { return word.is("-m"); });
-    if (command.words.end() - module < 3 || !is_one_of(module[1].text, "zipfile tarfile")) return;
-    const std::span<const Word> rest(module + 2, command.words.end());
-    if (!std::ranges::any_of(rest, [](const Word& word) { return word.is("-e") || word.is("--extract"); })) return;
+    const auto module = std::ranges::find_if(command.words, [](const Word& word) {
+      return is_one_of(word.text, "zipfile tarfile -mzipfile -mtarfile -Imzipfile -Imtarfile");
+    });
+    if (module == command.words.end()) return;
+    const std::span<const Word> rest(module + 1, command.words.end());
+    if (!std::ranges::any_of(rest, [](const Word& word) { return word.is("-e") || word.text.starts_with("--e"); }))
+      return;
     extracts_to(rest.size() > 2 ? &rest.back() : nullptr);
   }
   // An archive says what lies in it; it comes to lie in this folder, or in the one that the line is in.
@@ -417,7 +438,7 @@ class Line {
 
   void copies(const Command& command, std::string_view program) {
     Operands operands = operands_of(command, "-t --target-directory");
-    const bool recursive = operands.recursive || program == "rsync" || program == "ditto";
+    const bool recursive = operands.recursive || is_one_of(program, "rsync ditto docker");
     const auto has_long = [&](std::string_view front) {
       return std::ranges::any_of(command.words, [&](const Word& word) { return word.text.starts_with(front); });
     };
@@ -440,7 +461,7 @@ class Line {
         return touch(found);
       if (target == nullptr) continue;
       lands(*source, *target, recursive,
-            (recursive && is_whole) || (program == "rsync" && source->text.ends_with('/')));
+            (recursive && is_whole) || program == "ditto" || (program == "rsync" && source->text.ends_with('/')));
     }
   }
 
@@ -476,7 +497,13 @@ class Line {
       if (there.holds || there.guard != Guard::None) touch(there);
       return;
     }
-    if (is_pattern(name) && (there.holds_by_name || there.guard != Guard::None)) return touch(there);
+    if (is_pattern(name)) {
+      if (there.holds_by_name || there.guard != Guard::None) return touch(there);
+      const std::size_t spelled = static_cast<std::size_t>(std::ranges::count_if(name, is_alphanumeric));
+      // Of `o*` nobody knows; `*.json` becomes no name that counts wherever it lies.
+      if (there.holds && spelled < kSpelledMin && name.find('.') == name.npos && name != "*") return touch(there);
+      if (!there.holds && name.starts_with("*.") && !is_pattern(name.substr(1))) return;
+    }
     // `host:x` comes to lie as `x`.
     for (const std::string_view one : {name, name.substr(name.rfind(':') + 1)})
       if (const Found inside = find(*to + "/" + std::string(one));
@@ -571,9 +598,11 @@ class Line {
       if (std::ranges::any_of(command.words, extracts)) extracts_to(&command.words.back());
       return;
     }
-    if ((program == "7z" || program == "7za" || program == "7zr" || program == "rar") && command.words.size() > 1 &&
-        !command.words[1].is("x") && !command.words[1].is("e"))
-      return;
+    const auto is_operand = [](const Word& word) { return !word.text.starts_with('-'); };
+    if (is_one_of(program, "7z 7za 7zr 7zz rar"))
+      if (const auto what = std::find_if(command.words.begin() + 1, command.words.end(), is_operand);
+          what == command.words.end() || (what->is_literal() && !is_one_of(what->text, "x e")))
+        return;
     // The values of options; each -C is taken in the one before it.
     std::vector<std::string> in = folders_;
     for (std::size_t at = 1; at < command.words.size(); ++at) {
@@ -668,12 +697,7 @@ class Line {
     const std::span<const Word> rest = std::span(command.words).subspan(at + 1);
     const bool stashes =
         what == "stash" && (rest.empty() || rest[0].text.starts_with('-') || rest[0].is("push") || rest[0].is("save"));
-    const auto has = [&](std::string_view words) {
-      return std::ranges::any_of(rest, [&](const Word& word) { return is_one_of(word.text, words); });
-    };
-    // Without paths, which come behind `--`.
-    const bool stashes_new = stashes && has("-u -a --include-untracked --all") && !has("--");
-    if (stashes_new) return touches_one_of(in, false);
+    if (stashes && stashes_untracked(rest)) return touches_one_of(in);
     const bool cleans = what == "clean" && !only_shows_clean(rest);
     const bool applies =
         what == "am" || what == "checkout-index" || what == "read-tree" || (what == "apply" && !only_shows_patch(rest));
@@ -695,6 +719,8 @@ class Line {
         if (name.ends_with(".git") && name.size() > 4) name.remove_suffix(4);
         if (const Found there = guarded_.find(name, &in); there.guard != Guard::None || there.holds_by_name)
           return touch(there);
+      } else if (cleans && text->starts_with(':')) {
+        return touches_one_of(in);
       } else if (names && ((is_pattern(*text) && guarded_.fits_tracked(*text, in)) || text->starts_with(':'))) {
         return touches_one_of(in);
       }
@@ -703,6 +729,23 @@ class Line {
       return touches_one_of(in);
     if (cleans && !named) return touches_one_of(in, false);
     if (applies) touches_one_of(in, what != "apply");
+  }
+  // All that is not in the index, of the whole project: no paths are there, which come behind `--`.
+  static bool stashes_untracked(std::span<const Word> rest) {
+    bool takes = false;
+    for (std::size_t at = 0; at < rest.size(); ++at) {
+      const std::string_view text = rest[at].text;
+      if (text == "--" && at + 1 < rest.size()) return false;
+      if (text.starts_with("--i") || text.starts_with("--al")) takes = true;
+      if (text.starts_with('-') && !text.starts_with("--")) {
+        const std::size_t message = std::min(text.find('m'), text.size());
+        if (text.substr(0, message).find_first_of("ua") != text.npos) takes = true;
+        if (message + 1 == text.size()) ++at;
+      } else if (text == "--message") {
+        ++at;
+      }
+    }
+    return takes;
   }
   // What is done somewhere in a folder; `whole`: in all of the project that it belongs to.
   void touches_one_of(const std::vector<std::string>& folders, bool whole = true) {
@@ -853,10 +896,11 @@ class Line {
       guarded_.count_work(text.size());
       guard = std::max(guard, guarded_.mentioned(text, Mention::Whole));
       if (takes_away && guarded_.mentions_folder(text)) touch_ = Touch{std::string(kMentioned), true};
-      handles_settings_ = handles_settings_ || (runs_text && guarded_.mentions_folder(text) && handles_folders(text));
+      handles_settings_ = handles_settings_ || (runs_text && guarded_.handles_folder(text));
       if (runs_text && !touch_)
         if (auto others = operator_command_in_text(text)) touch_ = Touch{std::move(*others), true};
     };
+    handles_settings_ = runs_text && guarded_.handles_folder(line);
     look_at(unquoted(without_expansions(line)));
     // `/proc/$(pgrep x)/environ`
     for (const std::string any = unquoted(without_expansions(line_, '0')); const std::string_view one : words_in(any))

@@ -10,6 +10,7 @@
 #include "adopt/adopt.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "protection/programs.h"
 #include "shell/effects.h"
 
 namespace baton::protection {
@@ -443,6 +444,7 @@ Guard Guarded::mentioned(std::string_view text, Mention how) const {
 bool Guarded::mentions_folder(std::string_view text, Mention how) const {
   const auto take = [&](const Needle&, std::string_view behind) {
     if (how == Mention::Begins) return true;
+    while (behind.starts_with("/.") && (behind.size() == 2 || !is_part_of_name(behind[2]))) behind.remove_prefix(2);
     if (behind.starts_with('/')) behind.remove_prefix(1);
     return behind.empty() || (behind.front() != '/' && !is_part_of_name(behind.front()));
   };
@@ -452,6 +454,29 @@ bool Guarded::mentions_folder(std::string_view text, Mention how) const {
   std::string words(text);
   std::ranges::replace(words, ' ', '\n');
   return says(folded_text(words), folder_needles(), take);
+}
+
+// Statements end at `;`, `&`, `|` and, outside of round brackets, at the end of a line.
+bool Guarded::handles_folder(std::string_view text) {
+  count_work(text.size());
+  std::size_t from = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at <= text.size() && !is_exhausted(); ++at) {
+    const char c = at < text.size() ? text[at] : ';';
+    if (c == '(') ++depth;
+    if (c == ')' && depth > 0) --depth;
+    if (c != ';' && c != '&' && c != '|' && (c != '\n' || depth > 0)) continue;
+    const std::string_view statement = text.substr(from, at - from);
+    from = at + 1;
+    if (!handles_folders(statement)) continue;
+    count_work(statement.size() * kSpellingWeight);
+    // `x().config` is no folder.
+    std::string names(statement);
+    for (std::size_t dot = 1; dot < names.size(); ++dot)
+      if (names[dot] == '.' && (names[dot - 1] == ')' || names[dot - 1] == ']')) names[dot - 1] = '_';
+    if (mentions_folder(names)) return true;
+  }
+  return false;
 }
 
 bool Guarded::fits_tracked(std::string_view pattern, const std::vector<std::string>& folders) const {

@@ -38,6 +38,8 @@ class Guarded {
   Guard mentioned(std::string_view text, Mention how) const;
   // Does the name of a folder that holds protected files end a path in the text?
   bool mentions_folder(std::string_view text, Mention how = Mention::Whole) const;
+  // Does a statement of a text that is run do something to such a folder as a whole? The text counts as work.
+  bool handles_folder(std::string_view text);
   // May a pattern of git's, whose wildcards fit slashes and dots as well, be a protected path in one of the folders?
   bool fits_tracked(std::string_view pattern, const std::vector<std::string>& folders) const;
   // Is it a project with a store of its own, or in one?

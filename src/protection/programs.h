@@ -18,22 +18,23 @@ std::string_view program_of(const shell::Command& command);
 // Does the line run one of these programs, in whatever version (`python3.11` is `python3`)?
 bool runs_one_of(const shell::Parsed& parsed, std::string_view programs);
 
-// Does a text that is run name something that removes, moves, copies or links whole folders (`shutil.rmtree(`, `mv`, `renameSync(`)?
-// A plain English word among these counts only where it is called.
-bool handles_folders(std::string_view text);
-// The same for the words of PowerShell and cmd.exe: `Remove-Item`, `robocopy`.
-bool handles_folders_on_windows(std::string_view text);
+// Does a statement of a text that is run name something that removes, moves, copies or links whole folders (`shutil.rmtree(`, `mv`,
+// `renameSync(`, `Remove-Item`)? A plain English word among these counts only where it is called.
+bool handles_folders(std::string_view statement);
 
 // Programs for which a folder that is written is one that is gone, or another, afterwards.
 inline constexpr std::string_view kTakesAway =
     "rm rmdir chmod chown chgrp unlink shred find chattr setfacl setfattr chcon restorecon trash trash-put "
-    "gio rimraf exch rename prename file-rename";
+    "gio rimraf exch rename prename file-rename rename.ul perl-rename mmv del-cli shx srm wipe rip safe-rm grm grmdir "
+    "gchmod gchown gchgrp gunlink gshred chflags xattr";
 inline constexpr std::string_view kRemoves =
     "rm rmdir chmod chown chgrp unlink shred chattr setfacl setfattr chcon restorecon trash trash-put gio rimraf exch "
-    "rename prename file-rename mv gmv ln gln link";
+    "rename prename file-rename rename.ul perl-rename mmv del-cli shx srm wipe rip safe-rm grm grmdir gchmod gchown "
+    "gchgrp "
+    "gunlink gshred chflags xattr mv gmv ln gln link";
 // A folder comes to lie over another, or has another name.
 inline constexpr std::string_view kMounts =
-    "mount bindfs sshfs unionfs mergerfs fuse-overlayfs overlayfs losetup umount";
+    "mount bindfs sshfs unionfs mergerfs fuse-overlayfs overlayfs losetup umount squashfuse archivemount";
 // Programs that run, or read as commands or names of files, the text in one of their words or on their standard input.
 inline constexpr std::string_view kRunsText =
     "python python2 python3 pypy pypy3 ipython node nodejs perl ruby php lua luajit deno bun awk gawk mawk nawk "
@@ -42,13 +43,14 @@ inline constexpr std::string_view kRunsText =
     "racket "
     "ghc runghc elixir erl iex swift kotlin scala groovy jshell go xargs gxargs parallel read mapfile readarray socat "
     "apply_patch applypatch patch cpio bsdcpio afio pax ftp sftp dc m4 "
-    "tsx ts-node original-awk bpython jruby pike yq gojq vimdiff view rvim gvim";
-inline constexpr std::string_view kCopies = "cp gcp rsync scp ditto install ginstall";
+    "tsx ts-node original-awk bpython jruby pike yq gojq vimdiff view rvim gvim cmd";
+inline constexpr std::string_view kCopies = "cp gcp xcp rcp rsync scp ditto install ginstall";
 inline constexpr std::string_view kMoves = "mv gmv";
 inline constexpr std::string_view kLinks = "ln gln link";
-inline constexpr std::string_view kPacks = "tar gtar bsdtar zip 7z 7za 7zr pax cpio jar rar";
+inline constexpr std::string_view kPacks = "tar gtar bsdtar star zip 7z 7za 7zr 7zz pax cpio jar rar";
 inline constexpr std::string_view kUnpacks =
-    "tar gtar bsdtar unzip 7z 7za 7zr pax cpio jar unrar rar bsdcpio ar patch unsquashfs unar atool aunpack dtrx "
+    "tar gtar bsdtar star unzip bsdunzip unp cabextract 7z 7za 7zr 7zz p7zip pax cpio jar unrar rar bsdcpio ar patch "
+    "gpatch unsquashfs unar atool aunpack dtrx "
     "patool dpkg dpkg-deb stow";
 // What these are given is packed with another name: `x.json.gz` becomes `x.json`.
 inline constexpr std::array<std::string_view, 13> kPacked = {".gz",  ".bz2", ".xz",  ".zst", ".lz4", ".lzma", ".Z",

@@ -12,7 +12,6 @@
 #include "protection/commands.h"
 #include "protection/guarded.h"
 #include "protection/line_text.h"
-#include "protection/programs.h"
 #include "protection/spelling.h"
 #include "shell/effects.h"
 
@@ -279,23 +278,24 @@ class Strings {
     for (const char c : line)
       if (c != '`' && c != '^' && c != '"' && c != '\'') plain.push_back(c == '\\' ? '/' : c);
     mention(plain, Mention::AsPath);
-    if (handles_folders_on_windows(plain)) folder_in(plain);
+    handled(plain);
   }
 
-  // A text that is a JSON object or list: its strings, as if they stood in the call.
-  void json_text(std::string_view text, std::string_view name) {
+  // A text that is a JSON object or list: its strings, as if they stood in the call. False: it is none.
+  bool json_text(std::string_view text, std::string_view name) {
     const std::string_view front = trim(text);
-    if (!front.starts_with('{') && !front.starts_with('[')) return;
+    if (!front.starts_with('{') && !front.starts_with('[')) return false;
     guarded_.count_work(text.size());
-    if (guarded_.is_exhausted()) return;
-    if (const auto parsed = json::parse(front)) walk(parsed->root(), name);
+    if (guarded_.is_exhausted()) return false;
+    const auto parsed = json::parse(front);
+    if (parsed) walk(parsed->root(), name);
+    return parsed.has_value();
   }
 
   // Something is done to whole folders.
-  void folder_in(std::string_view text) {
-    if (is_over() || guarded_.is_exhausted()) return;
-    guarded_.count_work(text.size());
-    if (guarded_.mentions_folder(text)) touch({"something of Baton's in a long text", true});
+  void handled(std::string_view text) {
+    if (!is_over() && !guarded_.is_exhausted() && guarded_.handles_folder(text))
+      touch({"something of Baton's in a long text", true});
   }
 
   // More strings than that are no call that anybody understands: each of them would have to be looked at.
@@ -317,11 +317,11 @@ class Strings {
     if (content && names_path_) return;
     const bool several_words = trim(text).find_first_of(" \t\n") != text.npos;
     if (prose && several_words && !tool_.is_for_files()) return;
-    if (!content && !prose) json_text(text, name);
+    if (!content && !prose && json_text(text, name)) return mention(text, Mention::AsPath);
     if (content && several_words) return lines_of_content(text);
     if (is_code(name)) {
       mention(text, Mention::Whole);
-      if (handles_folders(text)) folder_in(text);
+      handled(text);
     }
     if (is_words(name))
       for (const std::string_view word : split(text, ' ')) path(word);

@@ -341,8 +341,8 @@ Braces without_braces(std::string_view pattern) {
       const auto& [close, commas] = group->second;
       const std::string_view inside = std::string_view(one.text).substr(at + 1, close - at - 1);
       if (commas.empty()) {
-        // `{1..9}`. Else the braces are letters, and there may be a list between them.
-        if (inside.find("..") == inside.npos || inside.find_first_of("/{") != inside.npos) {
+        // `{1..9}`, `{}`, and `{x}`, which some tools take for `x`. Else the braces are letters, and there may be a list between them.
+        if (inside.find_first_of("/{") != inside.npos) {
           text.push_back('{');
         } else {
           if (!text.ends_with('*')) text.push_back('*');

@@ -40,7 +40,7 @@ inline constexpr std::size_t kSpellingBytesMax = 64u << 10;  // of all spellings
 
 // A path with `*`, `?`, `[...]` and `{a,b}` in it.
 bool is_pattern(std::string_view text);
-// The texts that the braces of a pattern stand for. Sequences (`{1..9}`) and lists beyond kBracesMax texts or kBraceBytesMax bytes become
+// The texts that the braces of a pattern stand for. Sequences (`{1..9}`), `{}` and lists beyond kBracesMax texts or kBraceBytesMax bytes become
 // `*`. `is_all` false: a list beyond these bounds has a slash in it, so that no `*` covers it.
 struct Braces {
   std::vector<std::string> texts;
