@@ -166,7 +166,8 @@ class Line {
   static std::string folder_of(const Word& word) {
     if (word.kind == Word::Kind::Pattern) return word.text + word.rest;
     if (word.kind != Word::Kind::Unknown) return word.text;
-    const std::string_view rest = trim(word.rest);
+    std::string_view rest = word.rest;
+    while (rest.starts_with(' ')) rest.remove_prefix(1);
     if (!word.text.empty()) return word.text + "*" + std::string(rest);
     if (rest.find_first_not_of("/.") == rest.npos) return {};
     return (rest.starts_with('/') ? "/0" : "/0/") + std::string(rest);

@@ -62,8 +62,13 @@ bool is_edge(char c) {
   return static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\'' || c == '`' || c == '<' || c == '>';
 }
 
-// Of what some tools take off the ends of a text as blanks, those that are no blanks to Unicode, or no longer: U+0085, U+180E, U+200B, U+FEFF.
-constexpr std::array<std::string_view, 4> kOtherBlanks = {"\xc2\x85", "\xe1\xa0\x8e", "\xe2\x80\x8b", "\xef\xbb\xbf"};
+// Blanks beyond ASCII, as bytes: a decoded text may be no UTF-8. Some tools take these off the ends of a text: Unicode's white space, and
+// U+180E, U+200B and U+FEFF, which were or look like it.
+constexpr auto kWideBlanks = std::to_array<std::string_view>(
+    {"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe1\xa0\x8e", "\xe2\x80\x80", "\xe2\x80\x81",
+     "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87",
+     "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a", "\xe2\x80\x8b", "\xe2\x80\xa8", "\xe2\x80\xa9",
+     "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"});
 
 }  // namespace
 
@@ -138,10 +143,9 @@ class Speller {
   void edges(std::string_view text) {
     for (std::size_t before = text.size() + 1; text.size() < before;) {
       before = text.size();
-      text = trim(text);
       while (!text.empty() && is_edge(text.front())) text.remove_prefix(1);
       while (!text.empty() && is_edge(text.back())) text.remove_suffix(1);
-      for (const std::string_view blank : kOtherBlanks) {
+      for (const std::string_view blank : kWideBlanks) {
         if (text.starts_with(blank)) text.remove_prefix(blank.size());
         if (text.ends_with(blank)) text.remove_suffix(blank.size());
       }
