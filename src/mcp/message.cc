@@ -2,6 +2,7 @@
 #include "mcp/message.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "base/text.h"
@@ -116,7 +117,7 @@ std::string_view text_of(json::Node node) {
 // --- splicing -----------------------------------------------------------------------------------------------------------------------
 
 std::string splice(std::string_view text, std::vector<Splice> splices) {
-  // Few, and mostly in order: each is moved to its place, and those of one place stay in their order.
+  // Nearly in order: each is moved to its place, and those of one place stay in their order.
   for (std::size_t i = 1; i < splices.size(); ++i)
     for (std::size_t j = i; j > 0 && splices[j].at < splices[j - 1].at; --j) std::swap(splices[j], splices[j - 1]);
   std::size_t size = text.size();
@@ -162,12 +163,13 @@ Splice removing(json::Node object, std::string_view name) {
 }
 
 std::vector<Splice> removing(json::Node object, const std::vector<std::string_view>& names) {
+  const std::set<std::string_view> removed(names.begin(), names.end());  // there may be as many as the object has
   std::vector<Splice> out;
   std::size_t from = object.offset() + 1, to = from;  // what is taken out behind the last member that stays
   bool is_open = false, has_kept = false;
   for (const json::Member member : object.members()) {
     const std::size_t behind = member.value.offset() + text_of(member.value).size();
-    if (std::ranges::find(names, member.name()) != names.end()) {
+    if (removed.contains(member.name())) {
       // With the comma before it, or with the blanks at the beginning.
       is_open = true;
       to = behind;
