@@ -434,6 +434,27 @@ TEST(McpOutput, WhatRulesSee) {
   EXPECT_EQ(error.error_message, "broken");
 }
 
+TEST(McpOutput, ManyBlocksBesideAStructure) {
+  // Quadratic time would be minutes. The blocks are in another order than the elements, so that each is compared with all.
+  constexpr std::size_t kCount = 20'000;
+  std::string elements, blocks, texts;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    elements += (i == 0 ? "" : ",") + std::to_string(i);
+    blocks += std::string(i == 0 ? "" : ",") + R"({"type":"text","text":")" + std::to_string(kCount - 1 - i) + "\"}";
+    texts += (i == 0 ? "\"t" : ",\"t") + std::to_string(kCount - 1 - i) + "\"";
+  }
+  const auto also = [&](const std::string& structured, const std::string& content) {
+    return outcome_of(R"({"content":[)" + content + R"(],"structuredContent":)" + structured + "}", 64u << 20)
+        .also.size();
+  };
+  EXPECT_EQ(also(R"({"result":[)" + elements + "]}", blocks), 0u);
+  EXPECT_EQ(also(R"({"result":[)" + elements + "]}", blocks + R"(,{"type":"text","text":"-1"})"), 1u);
+  std::string said = blocks;
+  for (std::size_t at = 0; (at = said.find(R"("text":")", at)) != std::string::npos; at += 9) said.insert(at + 8, "t");
+  EXPECT_EQ(also(R"({"a":[)" + texts + R"(],"b":1})", said), 0u);
+  EXPECT_EQ(also(R"({"a":[)" + texts + R"(],"b":1})", said + R"(,{"type":"text","text":"t-1"})"), 1u);
+}
+
 // --- what rules see of an outcome, and what they make of it (mcp/outputs/cases.json)
 
 std::string kind_text(Outcome::Kind kind) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/sha256.h"
 #include "base/text.h"
@@ -245,13 +246,6 @@ JudgedOutput reading_of(json::Node result) {
   return {out + "}", false};
 }
 
-bool has_text(json::Node value, std::string_view text) {
-  if (value.is_string()) return value.string() == text;
-  if (value.is_array()) return any_of(value.elements(), [&](json::Node one) { return has_text(one, text); });
-  return value.is_object() &&
-         any_of(value.members(), [&](const json::Member& one) { return has_text(one.value, text); });
-}
-
 bool is_same(json::Node left, json::Node right) {
   const auto first = json::canonical(left, json::Numbers::Exact);
   const auto second = json::canonical(right, json::Numbers::Exact);
@@ -264,14 +258,50 @@ json::Node wrapped_in(json::Node structured) {
   return structured.is_object() && structured.size() == 1 ? (*structured.members().begin()).value : json::Node();
 }
 
-// Is it the JSON of the whole structure, of what a wrapper wraps, or of one element of a wrapped list? An object that is wrapped is not: a
-// path means another value in it.
-bool repeats_json(json::Node value, json::Node structured) {
-  if (is_same(value, structured)) return true;
-  const json::Node wrapped = wrapped_in(structured);
-  if (!wrapped || value.is_object()) return false;
-  return is_same(value, wrapped) || any_of(wrapped.elements(), [&](json::Node one) { return is_same(value, one); });
-}
+// What a structure says, to compare many blocks with: each block costs a parse and a lookup.
+class Said {
+ public:
+  explicit Said(json::Node structured) {
+    const json::Node wrapped = wrapped_in(structured);
+    add_value(structured);
+    if (wrapped.is_string()) wrapped_text_ = wrapped.string();
+    // An object that is wrapped is no repetition: a path means another value in it.
+    if (wrapped && !wrapped.is_object()) add_value(wrapped);
+    for (const json::Node one : wrapped.elements())
+      if (!one.is_object()) add_value(one);
+    add_texts(structured);
+  }
+
+  // Is the text the JSON of the whole structure, of what a wrapper wraps, or of one element of a wrapped list? Or one of the
+  // structure's texts: it says nothing more, unless a path finds values in it.
+  bool repeats(std::string_view text) const {
+    if (text.empty() || (wrapped_text_ && *wrapped_text_ == text)) return true;
+    bool has_values = false;
+    if (may_be_json(text)) {
+      if (const auto document = json::parse(text)) {
+        const json::Node root = document->root();
+        has_values = root.is_object() || root.is_array();
+        const auto canonical = json::canonical(root, json::Numbers::Exact);
+        if (canonical && values_.contains(*canonical)) return true;
+      }
+    }
+    return !has_values && texts_.contains(text);
+  }
+
+ private:
+  void add_value(json::Node value) {
+    if (auto canonical = json::canonical(value, json::Numbers::Exact)) values_.insert(std::move(*canonical));
+  }
+  void add_texts(json::Node value) {
+    if (value.is_string()) texts_.insert(value.string());
+    for (const json::Node one : value.elements()) add_texts(one);
+    for (const json::Member one : value.members()) add_texts(one.value);
+  }
+
+  std::set<std::string, std::less<>> values_;  // canonical
+  std::set<std::string_view> texts_;
+  std::optional<std::string_view> wrapped_text_;
+};
 
 // The Python SDK wraps a list and says each element in a block of its own. An object is one of these as long as the wrapper's name means
 // nothing in it: a path finds the list, or nothing.
@@ -279,8 +309,11 @@ bool says_elements(json::Node content, json::Node structured) {
   const json::Node wrapped = wrapped_in(structured);
   if (!wrapped.is_array() || wrapped.size() != content.size()) return false;
   const std::string_view name = (*structured.members().begin()).name();
-  for (std::size_t at = 0; at < wrapped.size(); ++at) {
-    const json::Node block = content.element(at), element = wrapped.element(at);
+  const json::Node::Elements elements = wrapped.elements(), blocks = content.elements();
+  auto at = blocks.begin();
+  for (const json::Node element : elements) {
+    const json::Node block = *at;
+    ++at;
     if (!is_only_text(block) || element[name]) return false;
     const std::string_view text = block["text"].string();
     if (element.is_string() && element.string() == text) continue;
@@ -294,19 +327,9 @@ bool says_elements(json::Node content, json::Node structured) {
 bool repeats(json::Node result, json::Node structured) {
   if (has_more(result)) return false;
   if (says_elements(result["content"], structured)) return true;
-  return all_of(result["content"].elements(), [&](json::Node block) {
-    if (!is_only_text(block)) return false;
-    const std::string_view text = block["text"].string();
-    if (text.empty()) return true;
-    const json::Node wrapped = wrapped_in(structured);
-    if (wrapped && wrapped.is_string() && wrapped.string() == text) return true;
-    std::optional<json::Document> document;
-    if (may_be_json(text))
-      if (auto parsed = json::parse(text)) document = std::move(*parsed);
-    if (document && repeats_json(document->root(), structured)) return true;
-    // One of several texts of the structure says nothing more, unless a path finds values in it.
-    return !(document && (document->root().is_object() || document->root().is_array())) && has_text(structured, text);
-  });
+  const Said said(structured);
+  return all_of(result["content"].elements(),
+                [&](json::Node block) { return is_only_text(block) && said.repeats(block["text"].string()); });
 }
 
 Outcome unjudged(std::string problem, std::size_t bytes = 0) {
