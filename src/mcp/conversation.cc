@@ -71,9 +71,9 @@ std::string Conversation::Core::unused_id(std::size_t server, std::string_view w
   return by_sent_id[server].contains(id) || !is_exact(id) ? id_for_server(server) : id;
 }
 
-Timer Conversation::Core::arm(CallNumber call, Milliseconds after) {
+Timer Conversation::Core::arm(std::uint64_t number, Milliseconds after) {
   const Timer timer = next_number++;
-  timers.emplace(timer, call);
+  timers.emplace(timer, number);
   out->push_back(Arm{timer, after});
   return timer;
 }
@@ -87,13 +87,14 @@ void Conversation::Core::disarm(Timer& timer) {
 void Conversation::Core::rang(Timer timer) {
   const auto found = timers.find(timer);
   if (found == timers.end()) return;
-  const CallNumber number = found->second;
+  const std::uint64_t number = found->second;
   timers.erase(found);
   if (number == 0) {
     look_timer = 0;
     look();
     return;
   }
+  if (own_requests.contains(number)) return own_timed_out(number);
   if (const auto call = calls.find(number); call != calls.end()) return call_rang(call->second, timer);
   if (const auto ask = asks.find(number); ask != asks.end()) ask_rang(ask->second);
 }
@@ -509,7 +510,7 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   const Sent what = found->second;
   if (what.whose == Sent::Whose::Own) {
     forget_sent(ticket);
-    return own_answered(what.number, server, nullptr, "its answer is too large");
+    return own_answered(what.number, server, nullptr, "sent an answer that is too large");
   }
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError,
@@ -577,7 +578,7 @@ void Conversation::Core::answer_failed(std::size_t server, Ticket ticket, const 
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError, "the server `" + catalogue.server_name(server) + "`: " + problem);
   forget_sent(ticket);
-  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr, problem);
+  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr, "failed: " + problem);
   const auto call = calls.find(what.number);
   if (call == calls.end()) return;
   call->second.sent = 0;
@@ -832,10 +833,8 @@ void Conversation::Core::server_back(std::size_t server) {
   // It knows nothing of the beginning: it is told again, and only then what else there is.
   state.is_ready = false;
   const std::uint64_t number = next_number++;
-  own_requests.emplace(number, OwnRequest{OwnRequest::Kind::Initialize, server, 0, 0, 0});
-  const std::string id = id_for_server(server);
-  send({Sent::Whose::Own, server, id, number}, request(id, "initialize", initialize_params), kAside, "initialize", {},
-       nullptr);
+  own_requests[number] = {.kind = OwnRequest::Kind::Initialize, .server = server, .method = "initialize"};
+  send_own(number, initialize_params, nullptr);
 }
 
 void Conversation::Core::stream_gone(Stream stream) {
@@ -905,6 +904,7 @@ void Conversation::Core::client_gone() {
   elicitations.clear();
   batches.clear();
   disarm(look_timer);
+  for (auto& [number, own] : own_requests) disarm(own.timer);
   client_is_gone = true;
   out->push_back(End{"the client is gone"});
 }

@@ -175,6 +175,9 @@ struct OwnRequest {
   std::uint64_t gathering = 0;
   std::size_t pages = 0;
   std::uint64_t generation = 0;
+  std::string method = {};
+  Ticket ticket = 0;  // with which it was sent
+  Timer timer = 0;    // when it rings, the server has not answered in time
 };
 
 struct ServerState {
@@ -285,7 +288,7 @@ class Conversation::Core {
   bool was_sent(const OpenRequest& request, Ticket ticket) const;
   // A message without a verdict that is not let through: said in the log, the first times.
   void note_dropped(std::string_view who, std::string_view method, std::string_view why);
-  Timer arm(CallNumber call, Milliseconds after);
+  Timer arm(std::uint64_t number, Milliseconds after);
   void disarm(Timer& timer);
   void rang(Timer timer);
   Era era_of(const Message& message) const;
@@ -324,6 +327,8 @@ class Conversation::Core {
   void read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message);
   void gathered(std::uint64_t number);
   void ask_pins(std::size_t server);
+  std::string why_not_begun(const OwnRequest& own, Message* message, std::string_view problem) const;
+  OwnRequest own_list(std::size_t server, std::uint64_t gathering) const;
   ToolsPage take_apart(std::size_t server, json::Node tools);
   // Has the tool the name of an operation (server:resources.read, ...), with or without the name of its server?
   bool is_named_as_operation(std::size_t server, std::string_view tool) const;
@@ -341,6 +346,9 @@ class Conversation::Core {
   void merge_initialized(Gathering& gathering);
   void merge_discovered(Gathering& gathering);
   void own_request(std::size_t server, OwnRequest own, std::string_view method, std::string_view params);
+  void send_own(std::uint64_t number, std::string_view params, const Revision* revision);
+  void own_timed_out(std::uint64_t number);
+  Milliseconds time_for(const OwnRequest& own) const;
   bool answer_listen(Ticket ticket, bool wants_tools);
   void tell_tools_changed();
   void acknowledged(std::size_t server, Message& message, Ticket ticket);
@@ -477,7 +485,7 @@ class Conversation::Core {
   std::map<CallNumber, Ask> asks;
   std::vector<std::unordered_map<std::string, CallNumber>> task_tokens;  // of each server: of calls that are tasks
   std::deque<CallNumber> suspended;
-  std::unordered_map<Timer, CallNumber> timers;  // 0: of the look
+  std::unordered_map<Timer, std::uint64_t> timers;  // the number of a call or of an own request; 0: of the look
   Timer look_timer = 0;
   std::map<std::uint64_t, Gathering> gatherings;
   std::map<std::uint64_t, OwnRequest> own_requests;

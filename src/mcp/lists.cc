@@ -56,11 +56,38 @@ std::string Conversation::Core::own_params(std::string_view members) const {
 void Conversation::Core::own_request(std::size_t server, OwnRequest own, std::string_view method,
                                      std::string_view params) {
   const std::uint64_t number = next_number++;
-  own_requests.emplace(number, own);
-  if (cannot_reach(server) && own.kind != OwnRequest::Kind::Initialize) return own_answered(number, server, nullptr);
-  const std::string id = id_for_server(server);
-  send({Sent::Whose::Own, server, id, number}, request(id, method, params), kAside, method, {},
-       is_initialized ? agreed : modern);
+  own.method = method;
+  own_requests[number] = std::move(own);
+  if (cannot_reach(server)) return own_answered(number, server, nullptr);
+  send_own(number, params, is_initialized ? agreed : modern);
+}
+
+void Conversation::Core::send_own(std::uint64_t number, std::string_view params, const Revision* revision) {
+  OwnRequest& own = own_requests.at(number);
+  const std::string id = id_for_server(own.server);
+  own.ticket = send({Sent::Whose::Own, own.server, id, number}, request(id, own.method, params), kAside, own.method, {},
+                    revision);
+  own.timer = arm(number, time_for(own));
+}
+
+// A server may have to be downloaded before it can begin. A client whose `server/discover` fails goes on with `initialize`.
+Milliseconds Conversation::Core::time_for(const OwnRequest& own) const {
+  return own.method == "initialize" ? options.begin_time : options.list_time;
+}
+
+// An answer that still comes is one to nothing.
+void Conversation::Core::own_timed_out(std::uint64_t number) {
+  OwnRequest& own = own_requests.at(number);
+  own.timer = 0;
+  if (client_is_gone) return;
+  const std::size_t server = own.server;
+  const std::string problem =
+      "did not answer `" + own.method + "` within " + std::to_string(time_for(own) / 1000) + " s";
+  out->push_back(Note{"the server `" + catalogue.server_name(server) + "` " + problem});
+  if (own.method != "initialize") withdraw(own.ticket, "it took too long");  // which is never cancelled
+  forget_sent(own.ticket);
+  if (own.kind == OwnRequest::Kind::Initialize) servers[server].refuses = true;
+  own_answered(number, server, nullptr, problem);
 }
 
 void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
@@ -76,7 +103,8 @@ void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
   gathering.method = "initialize";
   gathering.waits_for = servers.size();
   for (std::size_t server = 0; server < servers.size(); ++server)
-    own_request(server, {OwnRequest::Kind::GatheredInitialize, server, number, 0, 0}, "initialize", initialize_params);
+    own_request(server, {.kind = OwnRequest::Kind::GatheredInitialize, .server = server, .gathering = number},
+                "initialize", initialize_params);
 }
 
 // What a server says of itself to the model, where the client may have it.
@@ -122,6 +150,9 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
   const Revision* lowest = nullptr;
   json::Value capabilities = json::Value::object();
   std::string instructions;
+  if (gathering.failed)
+    return answer_error(gathering.answers, kInternalError,
+                        "not every server could be begun with: " + gathering.problem);
   for (const auto& [server, text] : gathering.texts) {
     const auto document = json::parse(text);
     const json::Node result = document->root();
@@ -141,8 +172,7 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
     if (const std::string text = instructions_of(server, result); !text.empty())
       instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
-  if (lowest == nullptr || gathering.failed)
-    return answer_error(gathering.answers, kInternalError, "not every server could be begun with");
+  if (lowest == nullptr) return answer_error(gathering.answers, kInternalError, "there is no server");
   if (capabilities.find("tools") == nullptr) capabilities.set("tools", json::Value::object());
   capabilities.find("tools")->set("listChanged", true);
   agreed = lowest;
@@ -169,7 +199,8 @@ void Conversation::Core::client_discover(Ticket ticket, Message& message) {
   gathering.method = "server/discover";
   gathering.waits_for = servers.size();
   for (std::size_t server = 0; server < servers.size(); ++server)
-    own_request(server, {OwnRequest::Kind::GatheredDiscover, server, number, 0, 0}, "server/discover", own_params());
+    own_request(server, {.kind = OwnRequest::Kind::GatheredDiscover, .server = server, .gathering = number},
+                "server/discover", own_params());
 }
 
 void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
@@ -535,6 +566,13 @@ void Conversation::Core::listen_answered(Ticket ticket, Message& message) {
 
 // --- lists that Baton reads itself --------------------------------------------------------------------------------------------------
 
+OwnRequest Conversation::Core::own_list(std::size_t server, std::uint64_t gathering) const {
+  return {.kind = OwnRequest::Kind::List,
+          .server = server,
+          .gathering = gathering,
+          .generation = servers[server].generation};
+}
+
 void Conversation::Core::gather_list(Ticket ticket, std::string_view method, std::string_view member) {
   open_requests.at(ticket).kind = Kind::Gathered;
   const std::uint64_t number = next_number++;
@@ -544,7 +582,7 @@ void Conversation::Core::gather_list(Ticket ticket, std::string_view method, std
   gathering.member = member;
   gathering.waits_for = servers.size();
   for (std::size_t server = 0; server < servers.size(); ++server)
-    own_request(server, {OwnRequest::Kind::List, server, number, 0, servers[server].generation}, method, own_params());
+    own_request(server, own_list(server, number), method, own_params());
 }
 
 void Conversation::Core::ask_pins(std::size_t server) {
@@ -555,22 +593,22 @@ void Conversation::Core::ask_pins(std::size_t server) {
   gathering.method = "tools/list";
   gathering.member = "tools";
   gathering.waits_for = 1;
-  own_request(server, {OwnRequest::Kind::List, server, number, 0, servers[server].generation}, "tools/list",
-              own_params());
+  own_request(server, own_list(server, number), "tools/list", own_params());
 }
 
 void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, Message* message,
                                       std::string_view problem) {
   const auto found = own_requests.find(number);
   if (found == own_requests.end()) return;
-  OwnRequest own = found->second;
+  OwnRequest own = std::move(found->second);
   own_requests.erase(found);
+  disarm(own.timer);
   const bool is_result = message != nullptr && message->kind() == Message::Kind::Result;
   switch (own.kind) {
     case OwnRequest::Kind::Broadcast: return;
     case OwnRequest::Kind::Initialize:
       if (!is_result) {
-        servers[server].refuses = message != nullptr;
+        servers[server].refuses = servers[server].refuses || message != nullptr;
         out->push_back(
             Note{"the server `" + catalogue.server_name(server) + "` came back and could not be begun with"});
         return;
@@ -592,8 +630,17 @@ void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, 
     gathering->second.texts.emplace_back(server, text_of(message->result()));
   } else {
     gathering->second.failed = true;
+    if (gathering->second.problem.empty()) gathering->second.problem = why_not_begun(own, message, problem);
   }
   if (--gathering->second.waits_for == 0) gathered(own.gathering);
+}
+
+std::string Conversation::Core::why_not_begun(const OwnRequest& own, Message* message, std::string_view problem) const {
+  const std::string who = "the server `" + catalogue.server_name(own.server) + "` ";
+  if (message == nullptr) return problem.empty() ? unreachable_text(own.server) : who + std::string(problem);
+  const json::Node said = message->error()["message"];
+  return who + "answered `" + own.method + "` with the error " + std::to_string(error_code_of(*message)) +
+         (said.is_string() ? ", `" + printable(said.string(), 200) + "`" : "");
 }
 
 void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message) {
@@ -673,7 +720,7 @@ bool Conversation::Core::route_named(Ticket ticket, Message& message) {
   if (method == "logging/setLevel") {
     const std::string params = message.params() ? std::string(text_of(message.params())) : "";
     for (std::size_t server = 0; server < servers.size(); ++server)
-      own_request(server, {OwnRequest::Kind::Broadcast, server, 0, 0, 0}, method, params);
+      own_request(server, {.kind = OwnRequest::Kind::Broadcast, .server = server}, method, params);
     return answer_result(ticket, "{}"), true;
   }
   json::Node name = message.params()["name"], uri = message.params()["uri"];
