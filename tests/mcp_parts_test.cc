@@ -125,13 +125,13 @@ TEST(McpMessage, TakesOutManyMembers) {
   std::string text = "{";
   for (std::size_t i = 0; i < 300'000; ++i) {
     names.push_back("unknown_member_" + std::to_string(i));
-    text += quoted(names.back()) + R"(:0,"k)" + std::to_string(i) + "\":0,";
+    text += mcp::quoted(names.back()) + R"(:0,"k)" + std::to_string(i) + "\":0,";
   }
   text.back() = '}';
   const auto document = json::parse(text);
   ASSERT_TRUE(document);
-  std::vector<Splice> splices = removing(document->root(), {names.begin(), names.end()});
-  splices.push_back(setting(document->root(), "z", "1"));
+  std::vector<Splice> splices = {setting(document->root(), "z", "1")};
+  for (Splice& one : removing(document->root(), {names.begin(), names.end()})) splices.push_back(std::move(one));
   const auto left = json::parse_owned(splice(text, std::move(splices)));
   ASSERT_TRUE(left);
   EXPECT_EQ(left->root().size(), names.size() + 1);

@@ -628,7 +628,7 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
       if (request.method == "resources/list") return list_answered(ticket, server, "resources", message);
       if (request.method == "resources/templates/list")
         return list_answered(ticket, server, "resourceTemplates", message);
-      return pass_answer(ticket, message);
+      return empty_answered(ticket, server, message);
   }
 }
 
@@ -640,9 +640,22 @@ int Conversation::Core::error_code_of(const Message& message) {
   return static_cast<int>(json::to_int64(code.number_text()).value_or(kInternalError));
 }
 
+// Of a request whose answer says only that it is done.
+void Conversation::Core::empty_answered(Ticket ticket, std::size_t server, Message& message) {
+  const std::string method = open_requests.at(ticket).method;
+  std::vector<Splice> splices;
+  if (message.kind() == Message::Kind::Result) withhold_members(server, method, message.result(), splices);
+  pass_answer(ticket, message, std::move(splices));
+}
+
+// Nobody judges the error of such a request: its texts are scanned like those of a list.
 void Conversation::Core::pass_answer(Ticket ticket, Message& message, std::vector<Splice> splices) {
   const OpenRequest& request = open_requests.at(ticket);
   const int code = error_code_of(message);
+  if (message.kind() == Message::Kind::Error && !may_say(request.server, "error", message.error()))
+    return answer_error(ticket, code,
+                        "the server `" + catalogue.server_name(request.server) + "` refused `" + request.method +
+                            "`; what it said is withheld, because its text is suspicious");
   if (request.id != message.id_text()) splices.push_back(replacing(message.id(), request.id));
   answer(ticket, splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices)), code);
 }

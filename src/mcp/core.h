@@ -254,6 +254,7 @@ class Conversation::Core {
   void server_answer(std::size_t server, Message& message);
   void server_notification(std::size_t server, Message& message, Ticket ticket);
   static int error_code_of(const Message& message);
+  void empty_answered(Ticket ticket, std::size_t server, Message& message);
   void pass_answer(Ticket ticket, Message& message, std::vector<Splice> splices = {});
   Stream stream_for(std::size_t server, Ticket ticket) const;
 
@@ -309,6 +310,8 @@ class Conversation::Core {
   // Takes out of an answer, to `what` ("initialize", or a list), what the protocol does not have there and what the pack withholds. After
   // all other splices of the answer.
   void withhold_members(std::size_t server, std::string_view what, json::Node result, std::vector<Splice>& splices);
+  // Does the client get a value that a server says, whatever texts it has? The log has those that are suspicious.
+  bool may_say(std::size_t server, std::string_view place, json::Node value);
   std::string server_info_for_client(std::size_t server, json::Node info, std::vector<std::string>& notes);
 
   // --- lists.cc: beginnings and lists
@@ -356,6 +359,8 @@ class Conversation::Core {
   void note_modern(const Message& message);
   std::string own_params(std::string_view members = {}) const;  // of a request of Baton's own, in the era spoken
   std::vector<Splice> capability_splices(json::Node result, std::size_t server);
+  void add_capabilities(json::Value& all, json::Node result, std::size_t server);
+  std::string no_list(std::size_t server, std::string_view member) const;
   bool route_named(Ticket ticket, Message& message);
 
   // --- operations.cc

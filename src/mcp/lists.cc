@@ -21,6 +21,21 @@ constexpr std::size_t kExplainedMax = 1'000;        // lines about names in one 
 constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
 constexpr std::size_t kListedMax = 10'000;          // prompts or resources of one list whose texts are looked at
 
+// Capabilities of the protocol without anything that has a text, and with what Baton adds.
+std::string bare_capabilities(json::Node capabilities) {
+  std::string out = R"({"tools":{"listChanged":true})";
+  for (const std::string_view name : {"completions", "logging", "prompts", "resources"}) {
+    const json::Node one = capabilities[name];
+    if (!one.is_object()) continue;
+    std::string members;
+    for (const std::string_view member : {"listChanged", "subscribe"})
+      if (one[member].is_boolean())
+        members += (members.empty() ? "" : ",") + quoted(member) + ':' + std::string(text_of(one[member]));
+    out += ',' + quoted(name) + ":{" + members + "}";
+  }
+  return out + "}";
+}
+
 std::string carried(Era era, bool of_both) {
   std::string out;
   for (const Revision& one : revisions())
@@ -116,18 +131,30 @@ std::string Conversation::Core::instructions_of(std::size_t server, json::Node r
   return passes || !governed.enforces ? std::string(result["instructions"].string()) : std::string();
 }
 
-// The capabilities that Baton adds, and no other.
+// The capabilities that Baton adds, and no other. Those with a suspicious text are reduced to what the protocol has, without texts.
 std::vector<Splice> Conversation::Core::capability_splices(json::Node result, std::size_t server) {
   const json::Node capabilities = result["capabilities"];
   ServerState& state = servers[server];
   state.has_tools = capabilities["tools"].is_object();
   state.has_prompts = capabilities["prompts"].is_object();
   state.has_resources = capabilities["resources"].is_object();
+  if (capabilities.is_object() && !may_say(server, "capabilities", capabilities))
+    return {replacing(capabilities, bare_capabilities(capabilities))};
   const std::string tools = R"({"listChanged":true})";
   if (!capabilities.is_object()) return {setting(result, "capabilities", R"({"tools":)" + tools + "}")};
   if (!state.has_tools) return {setting(capabilities, "tools", tools)};
   if (capabilities["tools"]["listChanged"].is_true()) return {};
   return {setting(capabilities["tools"], "listChanged", "true")};
+}
+
+void Conversation::Core::add_capabilities(json::Value& all, json::Node result, std::size_t server) {
+  const std::string text = splice(result.document()->text(), capability_splices(result, server));
+  const auto document = json::parse(text);
+  for (const json::Member member : document->root()["capabilities"].members()) {
+    if (all.find(member.name()) == nullptr) all.set(member.name(), json::Value::object());
+    for (const json::Member inner : member.value.members())
+      all.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
+  }
 }
 
 void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
@@ -163,12 +190,7 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
                           R"({"supported":)" + carried(Era::Legacy, false) + R"(,"requested":)" +
                               (version ? std::string(text_of(version)) : "null") + "}");
     lowest = lowest == nullptr ? revision : &older(*lowest, *revision);
-    capability_splices(result, server);
-    for (const json::Member member : result["capabilities"].members()) {
-      if (capabilities.find(member.name()) == nullptr) capabilities.set(member.name(), json::Value::object());
-      for (const json::Member inner : member.value.members())
-        capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
-    }
+    add_capabilities(capabilities, result, server);
     if (const std::string text = instructions_of(server, result); !text.empty())
       instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
@@ -245,12 +267,7 @@ void Conversation::Core::merge_discovered(Gathering& gathering) {
       return false;
     };
     std::erase_if(common, [&](const std::string& name) { return !is_spoken(name); });
-    capability_splices(result, server);
-    for (const json::Member member : result["capabilities"].members()) {
-      if (capabilities.find(member.name()) == nullptr) capabilities.set(member.name(), json::Value::object());
-      for (const json::Member inner : member.value.members())
-        capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
-    }
+    add_capabilities(capabilities, result, server);
     if (const std::string text = instructions_of(server, result); !text.empty())
       instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
@@ -320,7 +337,7 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
 void Conversation::Core::tools_list_answered(Ticket ticket, std::size_t server, Message& message) {
   const json::Node tools = message.result()["tools"];
   if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
-  if (!tools.is_array()) return answer_error(ticket, kInternalError, "what the server gave is no list of tools");
+  if (!tools.is_array()) return answer_error(ticket, kInternalError, no_list(server, "tools"));
   const OpenRequest& request = open_requests.at(ticket);
   ToolsPage page = take_apart(server, tools);
   page.is_last = !message.result()["nextCursor"].is_string();
@@ -453,10 +470,15 @@ bool Conversation::Core::may_list(std::size_t server, json::Node element, std::s
   return may || !governed.enforces;
 }
 
+std::string Conversation::Core::no_list(std::size_t server, std::string_view member) const {
+  return "the answer of the server `" + catalogue.server_name(server) + "` has no list `" + std::string(member) + "`";
+}
+
 // Prompts, resources and their templates, without what the pack withholds because of its texts.
 void Conversation::Core::list_answered(Ticket ticket, std::size_t server, std::string_view member, Message& message) {
   const json::Node list = message.result()[member];
-  if (!list.is_array()) return pass_answer(ticket, message);
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  if (!list.is_array()) return answer_error(ticket, kInternalError, no_list(server, member));
   std::string kept = "[";
   std::size_t at = 0;
   bool is_same = true;
@@ -558,7 +580,8 @@ void Conversation::Core::listen_answered(Ticket ticket, Message& message) {
                           message.error()["code"].number_text() == "-32601";
   const bool tells_nothing =
       message.kind() == Message::Kind::Result && (!request.was_acknowledged || !request.server_listens);
-  if (!request.wants_tools_changed || !(knows_none || tells_nothing)) return pass_answer(ticket, message);
+  if (!request.wants_tools_changed || !(knows_none || tells_nothing))
+    return empty_answered(ticket, request.server, message);
   forget_sent(ticket);
   if (!request.was_acknowledged) answer_listen(ticket, true);
   request.server_listens = false;
@@ -645,6 +668,13 @@ std::string Conversation::Core::why_not_begun(const OwnRequest& own, Message* me
 
 void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message) {
   const json::Node list = message.result()[gathering.member];
+  if (!list.is_array()) {
+    gathering.failed = true;
+    gathering.problem = "sent an answer that has no list `" + gathering.member + "`";
+    out->push_back(Note{no_list(server, gathering.member)});
+    if (--gathering.waits_for == 0) gathered(own.gathering);
+    return;
+  }
   gathering.bytes += message.bytes().size();
   if (gathering.member == "tools") {
     ToolsPage page = take_apart(server, list);

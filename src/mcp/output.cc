@@ -201,10 +201,14 @@ void append_judged(std::string& out, json::Node node, IsSkipped skips) {
   out += '}';
 }
 
+}  // namespace
+
 bool is_of_protocol(const json::Member& member) {
   if (member.name() == "cacheScope") return member.value.is_text("public") || member.value.is_text("private");
   return (member.name() == "resultType" || member.name() == "ttlMs" || member.name() == "_meta") && !is_more(member);
 }
+
+namespace {
 
 // The reading of everything but structuredContent.
 JudgedOutput reading_of(json::Node result) {

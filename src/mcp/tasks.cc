@@ -190,7 +190,8 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t server, Messag
 // Of the tasks of this conversation what a handle has; of no other.
 void Conversation::Core::task_list_answered(Ticket ticket, std::size_t server, Message& message) {
   const json::Node list = message.result()["tasks"];
-  if (!list.is_array()) return pass_answer(ticket, message);
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  if (!list.is_array()) return answer_error(ticket, kInternalError, no_list(server, "tasks"));
   std::string kept = "[";
   for (const json::Node one : list.elements()) {
     const json::Node id = one["taskId"];
