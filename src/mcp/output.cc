@@ -311,7 +311,7 @@ class Said {
 // nothing in it: a path finds the list, or nothing.
 bool says_elements(json::Node content, json::Node structured) {
   const json::Node wrapped = wrapped_in(structured);
-  if (!wrapped.is_array() || wrapped.size() != content.size()) return false;
+  if (!wrapped.is_array() || !content.is_array() || wrapped.size() != content.size()) return false;
   const std::string_view name = (*structured.members().begin()).name();
   const json::Node::Elements elements = wrapped.elements(), blocks = content.elements();
   auto at = blocks.begin();
