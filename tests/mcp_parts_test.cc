@@ -455,6 +455,40 @@ TEST(McpOutput, ManyBlocksBesideAStructure) {
   EXPECT_EQ(also(R"({"a":[)" + texts + R"(],"b":1})", said + R"(,{"type":"text","text":"t-1"})"), 1u);
 }
 
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+TEST(McpOutput, WhatIsTooDeepForTheNode) {
+  const std::string problem = "it is nested " + std::to_string(kJudgedDepthMax + 1) + " levels deep, and at most " +
+                              std::to_string(kJudgedDepthMax) + " can be judged";
+  const auto block = [](const std::string& text) {
+    return R"({"content":[{"type":"text","text":")" + text + R"("}]})";
+  };
+  EXPECT_EQ(outcome_of(block(nested(kJudgedDepthMax))).output.json, nested(kJudgedDepthMax));
+  // A text that is too deep to be JSON is a text.
+  EXPECT_TRUE(outcome_of(block(nested(kJudgedDepthMax + 1))).output.json.starts_with(R"({"text":"[[[)"));
+  EXPECT_TRUE(outcome_of(block(nested(400))).output.is_text);
+  const auto structure = [](std::size_t depth) { return R"({"structuredContent":{"a":)" + nested(depth - 1) + "}}"; };
+  EXPECT_EQ(outcome_of(structure(kJudgedDepthMax)).kind, Outcome::Kind::Ok);
+  EXPECT_EQ(outcome_of(structure(kJudgedDepthMax + 1)).unjudged, problem);
+  const auto error = json::parse_owned(R"({"code":-1,"message":"m","data":)" + nested(kJudgedDepthMax - 1) + "}");
+  EXPECT_EQ(outcome_of_error(error->root(), 1000).unjudged, problem);
+  const auto read = json::parse_owned(R"({"contents":)" + nested(kJudgedDepthMax) + "}");
+  EXPECT_EQ(outcome_of_other("resources/read", read->root(), 1000).unjudged, problem);
+  // What is not too deep is nowhere deeper than the node accepts.
+  const auto is_accepted = [](const std::string& body) {
+    return json::parse(body, {.depth_max = limits::kCallBodyDepthMax}).has_value();
+  };
+  EXPECT_TRUE(is_accepted(proposal_body("c", "t", nested(kJudgedDepthMax))));
+  EXPECT_FALSE(is_accepted(proposal_body("c", "t", nested(kJudgedDepthMax + 1))));
+  for (const auto kind : {Outcome::Kind::Ok, Outcome::Kind::Error}) {
+    Outcome deepest;
+    deepest.kind = kind;
+    deepest.output.json = nested(kJudgedDepthMax);
+    deepest.also.push_back(deepest.output);
+    EXPECT_TRUE(is_accepted(settle_body("c", deepest)));
+  }
+}
+
 // --- what rules see of an outcome, and what they make of it (mcp/outputs/cases.json)
 
 std::string kind_text(Outcome::Kind kind) {

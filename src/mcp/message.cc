@@ -114,6 +114,21 @@ std::string_view text_of(json::Node node) {
   }
 }
 
+std::size_t depth_of(std::string_view json) {
+  std::size_t depth = 0, most = 0;
+  for (std::size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    if (c == '"') {
+      at = past_string(json, at);
+      continue;
+    }
+    if (c == '{' || c == '[') most = std::max(most, ++depth);
+    if (c == '}' || c == ']') --depth;
+    ++at;
+  }
+  return most;
+}
+
 // --- splicing -----------------------------------------------------------------------------------------------------------------------
 
 std::string splice(std::string_view text, std::vector<Splice> splices) {

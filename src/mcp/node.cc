@@ -101,6 +101,11 @@ std::string settle_body(std::string_view call_id, const Outcome& outcome) {
     case Outcome::Kind::Ok: out += R"("ok")"; break;
     case Outcome::Kind::Error: out += R"("error")"; break;
     case Outcome::Kind::Timeout: out += R"("timeout")"; break;
+std::string too_deep(std::size_t depth) {
+  return "nested " + std::to_string(depth) + " levels deep, and at most " + std::to_string(kJudgedDepthMax) +
+         " can be judged";
+}
+
     case Outcome::Kind::Unknown: out += R"("unknown")"; break;
   }
   const auto append_output = [&](const JudgedOutput& one) {

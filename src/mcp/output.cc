@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kErrorTextMax = 2000;  // what the node keeps of one
 constexpr std::size_t kTypeTextMax = 40;     // what is said of a block's type
+// A text that nests deeper is no JSON to rules: it is a text.
+constexpr json::ParseLimits kJudged = {.depth_max = kJudgedDepthMax};
 
 template <std::size_t size>
 bool is_among(const std::array<std::string_view, size>& known, std::string_view name) {
@@ -216,7 +218,7 @@ JudgedOutput reading_of(json::Node result) {
   const bool is_text = all_of(content.elements(), is_only_text) && !has_more(result);
   if (is_text && content.is_array() && content.size() == 1) {
     const std::string_view text = content.element(0)["text"].string();
-    if (may_be_json(text) && json::parse(text)) return {std::string(text), false};
+    if (may_be_json(text) && json::parse(text, kJudged)) return {std::string(text), false};
   }
   std::string out = R"({"text":)" + quoted(text_of_blocks(content)) + R"(,"content":[)";
   bool is_first = true;
@@ -282,7 +284,7 @@ class Said {
     if (text.empty() || (wrapped_text_ && *wrapped_text_ == text)) return true;
     bool has_values = false;
     if (may_be_json(text)) {
-      if (const auto document = json::parse(text)) {
+      if (const auto document = json::parse(text, kJudged)) {
         const json::Node root = document->root();
         has_values = root.is_object() || root.is_array();
         const auto canonical = json::canonical(root, json::Numbers::Exact);
@@ -321,7 +323,7 @@ bool says_elements(json::Node content, json::Node structured) {
     if (!is_only_text(block) || element[name]) return false;
     const std::string_view text = block["text"].string();
     if (element.is_string() && element.string() == text) continue;
-    const auto said = json::parse(text);
+    const auto said = json::parse(text, kJudged);
     if (!said || !is_same(said->root(), element)) return false;
   }
   return true;
@@ -344,6 +346,13 @@ Outcome unjudged(std::string problem, std::size_t bytes = 0) {
 }
 
 Outcome too_large(std::size_t bytes) { return unjudged("it is too large", bytes); }
+
+// The outcome, if the node accepts what is judged of it.
+Outcome bounded(Outcome outcome) {
+  std::size_t depth = depth_of(outcome.output.json);
+  for (const JudgedOutput& one : outcome.also) depth = std::max(depth, depth_of(one.json));
+  return depth <= kJudgedDepthMax ? std::move(outcome) : unjudged("it is " + too_deep(depth));
+}
 
 // --- types that are not known ---------------------------------------------------------------------------------------------------------
 
@@ -430,7 +439,7 @@ Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
   } else {
     out.kind = Outcome::Kind::Ok;
   }
-  return out;
+  return bounded(std::move(out));
 }
 
 Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t bytes_max) {
@@ -439,7 +448,7 @@ Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t
   Outcome out;
   out.kind = Outcome::Kind::Ok;
   append_judged(out.output.json, result, is_of_protocol);
-  return out;
+  return bounded(std::move(out));
 }
 
 Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
@@ -470,7 +479,7 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
   }
   if (!more.empty()) judged += R"(,"more":{)" + more + "}";
   judged += '}';
-  return out;
+  return bounded(std::move(out));
 }
 
 std::string unclear_ask(json::Node request) {
