@@ -703,6 +703,28 @@ TEST(McpNode, NothingGoesAheadOnNoAnswer) {
   EXPECT_EQ(text_of(ended.denial), "Denied by SESSION_ENDED: the session is closed; open a new one");
 }
 
+TEST(McpNode, ProblemsWithTheRequestItself) {
+  // Its help is about a command that no agent has.
+  const std::string options =
+      R"({"diagnostics":[{"code":"SESSION_OPTIONS","message":"the body is no object","help":"see `baton session open --help`"}]})";
+  for (const Denial& denial :
+       {read_verdict(422, options).denial, read_started(422, options).denial, read_settled(422, options).denial}) {
+    EXPECT_EQ(denial.rule, "engine_error");
+    EXPECT_EQ(denial.why, "the call could not be judged: the node did not accept it: the body is no object");
+    EXPECT_EQ(text_of(denial).find("--help"), std::string::npos) << text_of(denial);
+  }
+  EXPECT_EQ(read_verdict(422, options).kind, Verdict::Kind::Refused);
+  // The size of a body is not that of an entry.
+  const std::string body =
+      R"({"diagnostics":[{"code":"HTTP_BODY_TOO_LARGE","message":"the request's body has more than 40 bytes"}]})";
+  const std::string entry =
+      R"({"diagnostics":[{"code":"LEDGER_TOO_LARGE","message":"the entry has 50 bytes, more than 40"}]})";
+  EXPECT_EQ(read_settled(413, body).bytes_max, 40u);
+  EXPECT_EQ(read_verdict(413, body).bytes_max, 40u);
+  EXPECT_EQ(read_settled(413, entry).bytes_max, 0u);
+  EXPECT_EQ(read_verdict(413, entry).bytes_max, 0u);
+}
+
 TEST(McpNode, OnlyAnAssertionBlocksAnOutput) {
   const Settled blocked = read_settled(
       200,
