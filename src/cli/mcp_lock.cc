@@ -22,6 +22,7 @@
 #include "cli/proxies.h"
 #include "cli/terminal.h"
 #include "contract/tools_lock.h"
+#include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "mcp/wording.h"
 
@@ -88,7 +89,7 @@ using LockPtr = std::shared_ptr<const ToolsLock>;
 
 Result<LockPtr> lock_in(const std::string& text, const std::string& path) {
   contract::LockRead read = contract::read_tools_lock(text);
-  if (!read.lock) return failure("reading " + path, read.problem);
+  if (!read.lock) return failure("reading " + path, read.problem + "; " + std::string(info(Code::TOOLS_LOCK).help));
   return std::move(read.lock);
 }
 

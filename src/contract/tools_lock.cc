@@ -75,7 +75,7 @@ bool read_tool(LockedServer& out, const json::Member& member, std::string& probl
     }
   Definition definition = definition_of(member.value["definition"]);
   if (member.value["sha256"].string() != sha256_of(definition)) {
-    problem = about + " was edited: its `sha256` is of another definition; write the file with `baton mcp lock`";
+    problem = about + " was edited: its `sha256` is of another definition";
     return false;
   }
   out.tools.emplace(member.name(), std::move(definition));
