@@ -76,6 +76,8 @@ Result<Seen> look_at_servers(World& world, const std::vector<proxy::ServerOption
     read.push_back(std::move(one));
   }
   contract::LockMade made = contract::make_tools_lock(read);
+  if (!made.conflict.empty())
+    return failure("reading the tools of the servers", made.conflict + "; have the server fixed, then try again");
   out.lock = std::move(made.lock);
   out.problems = std::move(made.problems);
   return out;

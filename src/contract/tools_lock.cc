@@ -344,7 +344,8 @@ LockMade make_tools_lock(const std::vector<ServerTools>& servers) {
         break;
       }
       const auto [there, is_new] = server.tools.emplace(name.string(), definition);
-      if (!is_new && there->second != definition) out.problems.push_back(about + ": it is listed twice, differently");
+      if (!is_new && there->second != definition && out.conflict.empty())
+        out.conflict = about + ": the server lists it twice, with different definitions";
     }
   }
   return out;
