@@ -117,7 +117,10 @@ std::string Conversation::Core::unused_token(std::size_t server, const std::stri
 std::string Conversation::Core::unreachable_text(std::size_t server) const {
   const ServerState& state = servers[server];
   const std::string name = "the server `" + catalogue.server_name(server) + "`";
-  if (state.is_gone && !state.returns) return name + " ended too often and is not started again";
+  if (state.is_gone && !state.returns)
+    return name +
+           " ended too often and is not started again: see its lines in the log of `baton mcp`, fix the cause, and "
+           "start the client anew";
   if (state.refuses) return name + " ended, was restarted, and refused to begin again: start the client anew";
   return name + " ended and is being restarted: try again in a moment";
 }

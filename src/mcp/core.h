@@ -337,6 +337,7 @@ class Conversation::Core {
   bool is_named_as_operation(std::size_t server, std::string_view tool) const;
   std::string name_for_node(std::size_t server, std::string_view tool) const;
   contract::ServersKnown servers_known(std::string_view tool) const;
+  void explain_unlisted(const std::vector<ToolsPage>& pages);
   void explain_name(std::size_t server, std::string_view tool);
   void note_all(std::vector<std::string> lines);
   std::string instructions_of(std::size_t server, json::Node result);

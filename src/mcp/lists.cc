@@ -17,6 +17,7 @@ using Kind = OpenRequest::Kind;
 namespace {
 
 constexpr std::size_t kListBytesMax = 64u << 20;    // of one list that Baton reads from several servers
+constexpr std::size_t kUnlistedShown = 20;          // names of tools in one line of the log
 constexpr std::size_t kExplainedMax = 1'000;        // lines about names in one conversation
 constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
 constexpr std::size_t kListedMax = 10'000;          // prompts or resources of one list whose texts are looked at
@@ -402,6 +403,30 @@ std::set<std::string, std::less<>> Conversation::Core::known_among(const Callabl
   return out;
 }
 
+// Tools that the client does not get because the pack has no contract for them: one line for each server and set of them.
+void Conversation::Core::explain_unlisted(const std::vector<ToolsPage>& pages) {
+  std::map<std::size_t, std::set<std::string, std::less<>>> unlisted;
+  for (const ToolsPage& page : pages)
+    for (const ToolsPage::Entry& entry : page.entries)
+      // Of those that the lock withholds, and where a contract of the bare name is not used, the log says more.
+      if (!contract_names.contains(contract::name_in_pack(name_for_node(entry.server, entry.tool))) &&
+          !contract_names.contains(entry.tool) && !catalogue.against(entry.server, entry.tool))
+        unlisted[entry.server].insert(entry.tool);
+  for (const auto& [server, tools] : unlisted) {
+    std::string names;
+    std::size_t shown = 0;
+    for (const std::string& tool : tools) {
+      if (++shown > kUnlistedShown) break;
+      names += (shown == 1 ? "`" : ", `") + printable(tool, 80) + "`";
+    }
+    if (tools.size() > kUnlistedShown) names += " and " + std::to_string(tools.size() - kUnlistedShown) + " more";
+    std::string line = "tools of the server `" + catalogue.server_name(server) +
+                       "` are withheld, because the pack has no contract for them: " + names +
+                       "; `baton contract new FOLDER --from-mcp` writes contracts to start from";
+    if (explained.size() < kExplainedMax && explained.insert(line).second) out->push_back(Note{std::move(line)});
+  }
+}
+
 void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std::vector<ToolsPage> pages) {
   const auto found = open_requests.find(ticket);
   if (found == open_requests.end()) return;  // cancelled
@@ -412,6 +437,7 @@ void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std
     catalogue.show(name);
   };
   bool is_last = true;
+  if (callable.known && governed.enforces) explain_unlisted(pages);
   for (const ToolsPage& page : pages) {
     is_last = page.is_last;
     for (const ToolsPage::Entry& entry : page.entries) {

@@ -366,7 +366,8 @@ bool is_sampling_block(json::Node block) {
 std::string unknown_type(json::Node block) {
   if (!block["type"].is_string()) return "it has a content block without a type";
   return "it has a content block of the type `" + printable(block["type"].string(), kTypeTextMax) +
-         "`, which Baton does not know";
+         "`, which Baton does not know (`mcp: {unknown_content: drop}` in the pack's session.yaml leaves such blocks "
+         "out)";
 }
 
 // The problem with the first block of a list, or with the only one; empty: all are known.
