@@ -200,11 +200,19 @@ TEST(ToolsLock, HowAToolIsExecutedIsLocked) {
 
 TEST(ToolsLock, WhatCannotBeComparedIsLeftOut) {
   const auto document = json::parse_owned(
-      R"([{"name":"ok"},{"name":""},{"noname":1},{"name":"ok","description":"other"},{"name":"big","inputSchema":{"maximum":1e999999999999}}])");
+      R"([{"name":"ok"},{"name":""},{"noname":1},{"name":"ok"},{"name":"big","inputSchema":{"maximum":1e999999999999}}])");
   ASSERT_TRUE(document);
   const LockMade made = make_tools_lock({{"a", document->root()}});
-  EXPECT_EQ(made.problems.size(), 4u);
+  EXPECT_EQ(made.problems.size(), 3u);
+  EXPECT_EQ(made.conflict, "");
   EXPECT_EQ(made.lock.servers.at("a").tools.size(), 1u);
+}
+
+TEST(ToolsLock, AToolThatIsListedTwiceDifferentlyIsNamed) {
+  const auto document = json::parse_owned(R"([{"name":"send"},{"name":"look"},{"name":"send","description":"other"}])");
+  ASSERT_TRUE(document);
+  EXPECT_EQ(make_tools_lock({{"mail", document->root()}}).conflict,
+            "mail/send: the server lists it twice, with different definitions");
 }
 
 TEST(ToolsLock, AFileThatIsWrongMakesNoPlan) {

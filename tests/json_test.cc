@@ -380,6 +380,19 @@ TEST(canonical, short_texts_are_not_read_past) {
   }
 }
 
+// Room for the whole document would be taken for each part: minutes.
+TEST(canonical, a_part_costs_only_its_own_size) {
+  std::string text = "[";
+  for (int i = 0; i < 200'000; ++i)
+    text += (i == 0 ? "" : ",") + std::string(R"({"b":[1.50],"a":")") + std::to_string(i) + "\"}";
+  const auto document = parse_owned(text + "]");
+  ASSERT_TRUE(document.has_value());
+  std::string all = "[";
+  for (const Node one : document->root().elements())
+    all += (all.size() > 1 ? "," : "") + canonical(one, Numbers::Exact).value_or("error");
+  EXPECT_EQ(all + "]", canonical(document->root(), Numbers::Exact).value_or("error"));
+}
+
 TEST(canonical, leaves_a_member_out) {
   const auto document = parse("{\"b\":1,\"a\":{\"x\":1,\"y\":2}}");
   std::string out = "kept:";

@@ -498,12 +498,41 @@ def what_counts_is_activation(place):
     need(client.end() == 0, client.stderr())
 
 
+def a_lock_that_cannot_be_used(place):
+    """A damaged file, a tool that is listed twice, a list that is none, and two ways to compare at once: each is refused, and says how to go on."""
+    place.contracts("send")
+    place.says("mail", tool("send", "Sends.", n="number"))
+    config = place.config("mail")
+    pack, path = str(place.pack), place.pack / "tools.lock.json"
+    place.mcp("lock", pack, *config)
+    good = path.read_text()
+    lock = json.loads(good)
+    lock["servers"]["mail"]["tools"]["send"]["definition"]["description"] = "Evil."
+    path.write_text(json.dumps(lock))
+    way_on = "restore it, or delete it and run `baton mcp lock`, which approves what the servers say now"
+    for command in (("mcp", "lock", pack, "--check", *config), ("contract", "diff", pack, "--from-mcp", *config), ("contract", "check", pack)):
+        done = place.run(*command, status=None)
+        need(done.returncode != 0 and "was edited" in done.stdout + done.stderr and way_on in done.stdout + done.stderr, done)
+    path.write_text(good)
+    place.activate()
+    place.says("mail", tool("send", "Sends.", n="number"), tool("send", "Sends to all.", n="number"))
+    for command in (("mcp", "lock", pack, "--check", *config), ("mcp", "approve-changes", pack, *config, "--yes", *place.node_option())):
+        done = place.run(*command, status=None)
+        need(done.returncode == 2 and "mail/send: the server lists it twice, with different definitions" in done.stderr, done)
+    need(path.read_text() == good, "the lock is as it was")
+    (Path(place.folder) / "mail.json").write_text(json.dumps({"tools_are": {"send": 1}}))
+    done = place.run("mcp", "lock", pack, "--check", *config, status=None)
+    need(done.returncode == 2 and "its answer to `tools/list` has no list `tools`" in done.stderr, done)
+    done = place.run("contract", "diff", pack, pack, "--from-mcp", *config, status=None)
+    need(done.returncode == 2 and "OLD is compared either with the pack NEW or, by --from-mcp, with what servers say now" in done.stderr, done)
+
+
 STORIES = {story.__name__: (story, {}) for story in (
     a_contract_is_not_borrowed, a_lonely_server_borrows_nothing, a_new_tool_elsewhere_changes_nothing, called_before_anything_is_listed,
     the_client_keeps_its_own_names, what_changed_is_withheld_until_it_is_approved, an_open_session_keeps_its_lock, bare_names_by_the_lock,
     texts_may_change_where_the_pack_says_so, suspicious_texts, a_lock_that_was_edited,
     contracts_that_change_while_servers_are_asked, changed_contracts_are_not_approved_with_a_lock, what_counts_is_activation,
-    the_whole_difference_is_shown, members_that_no_lock_has)}
+    the_whole_difference_is_shown, members_that_no_lock_has, a_lock_that_cannot_be_used)}
 
 if __name__ == "__main__":
     sys.exit(tell(STORIES, sys.argv[2:], lambda **how: Place(sys.argv[1])))

@@ -119,6 +119,24 @@ TEST(McpMessage, SplicesChangeThatPartAlone) {
   EXPECT_EQ(splice("{}", {setting(empty->root(), "a", "1")}), R"({"a":1})");
 }
 
+TEST(McpMessage, TakesOutManyMembers) {
+  // Quadratic time would be minutes.
+  std::vector<std::string> names;
+  std::string text = "{";
+  for (std::size_t i = 0; i < 300'000; ++i) {
+    names.push_back("unknown_member_" + std::to_string(i));
+    text += mcp::quoted(names.back()) + R"(:0,"k)" + std::to_string(i) + "\":0,";
+  }
+  text.back() = '}';
+  const auto document = json::parse(text);
+  ASSERT_TRUE(document);
+  std::vector<Splice> splices = {setting(document->root(), "z", "1")};
+  for (Splice& one : removing(document->root(), {names.begin(), names.end()})) splices.push_back(std::move(one));
+  const auto left = json::parse_owned(splice(text, std::move(splices)));
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->root().size(), names.size() + 1);
+}
+
 // --- lines --------------------------------------------------------------------------------------------------------------------------
 
 struct Heard {
@@ -416,6 +434,61 @@ TEST(McpOutput, WhatRulesSee) {
   EXPECT_EQ(error.error_message, "broken");
 }
 
+TEST(McpOutput, ManyBlocksBesideAStructure) {
+  // Quadratic time would be minutes. The blocks are in another order than the elements, so that each is compared with all.
+  constexpr std::size_t kCount = 20'000;
+  std::string elements, blocks, texts;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    elements += (i == 0 ? "" : ",") + std::to_string(i);
+    blocks += std::string(i == 0 ? "" : ",") + R"({"type":"text","text":")" + std::to_string(kCount - 1 - i) + "\"}";
+    texts += (i == 0 ? "\"t" : ",\"t") + std::to_string(kCount - 1 - i) + "\"";
+  }
+  const auto also = [&](const std::string& structured, const std::string& content) {
+    return outcome_of(R"({"content":[)" + content + R"(],"structuredContent":)" + structured + "}", 64u << 20)
+        .also.size();
+  };
+  EXPECT_EQ(also(R"({"result":[)" + elements + "]}", blocks), 0u);
+  EXPECT_EQ(also(R"({"result":[)" + elements + "]}", blocks + R"(,{"type":"text","text":"-1"})"), 1u);
+  std::string said = blocks;
+  for (std::size_t at = 0; (at = said.find(R"("text":")", at)) != std::string::npos; at += 9) said.insert(at + 8, "t");
+  EXPECT_EQ(also(R"({"a":[)" + texts + R"(],"b":1})", said), 0u);
+  EXPECT_EQ(also(R"({"a":[)" + texts + R"(],"b":1})", said + R"(,{"type":"text","text":"t-1"})"), 1u);
+}
+
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+TEST(McpOutput, WhatIsTooDeepForTheNode) {
+  const std::string problem = "it is nested " + std::to_string(kJudgedDepthMax + 1) + " levels deep, and at most " +
+                              std::to_string(kJudgedDepthMax) + " can be judged";
+  const auto block = [](const std::string& text) {
+    return R"({"content":[{"type":"text","text":")" + text + R"("}]})";
+  };
+  EXPECT_EQ(outcome_of(block(nested(kJudgedDepthMax))).output.json, nested(kJudgedDepthMax));
+  // A text that is too deep to be JSON is a text.
+  EXPECT_TRUE(outcome_of(block(nested(kJudgedDepthMax + 1))).output.json.starts_with(R"({"text":"[[[)"));
+  EXPECT_TRUE(outcome_of(block(nested(400))).output.is_text);
+  const auto structure = [](std::size_t depth) { return R"({"structuredContent":{"a":)" + nested(depth - 1) + "}}"; };
+  EXPECT_EQ(outcome_of(structure(kJudgedDepthMax)).kind, Outcome::Kind::Ok);
+  EXPECT_EQ(outcome_of(structure(kJudgedDepthMax + 1)).unjudged, problem);
+  const auto error = json::parse_owned(R"({"code":-1,"message":"m","data":)" + nested(kJudgedDepthMax - 1) + "}");
+  EXPECT_EQ(outcome_of_error(error->root(), 1000).unjudged, problem);
+  const auto read = json::parse_owned(R"({"contents":)" + nested(kJudgedDepthMax) + "}");
+  EXPECT_EQ(outcome_of_other("resources/read", read->root(), 1000).unjudged, problem);
+  // What is not too deep is nowhere deeper than the node accepts.
+  const auto is_accepted = [](const std::string& body) {
+    return json::parse(body, {.depth_max = limits::kCallBodyDepthMax}).has_value();
+  };
+  EXPECT_TRUE(is_accepted(proposal_body("c", "t", nested(kJudgedDepthMax))));
+  EXPECT_FALSE(is_accepted(proposal_body("c", "t", nested(kJudgedDepthMax + 1))));
+  for (const auto kind : {Outcome::Kind::Ok, Outcome::Kind::Error}) {
+    Outcome deepest;
+    deepest.kind = kind;
+    deepest.output.json = nested(kJudgedDepthMax);
+    deepest.also.push_back(deepest.output);
+    EXPECT_TRUE(is_accepted(settle_body("c", deepest)));
+  }
+}
+
 // --- what rules see of an outcome, and what they make of it (mcp/outputs/cases.json)
 
 std::string kind_text(Outcome::Kind kind) {
@@ -628,6 +701,28 @@ TEST(McpNode, NothingGoesAheadOnNoAnswer) {
       R"({"status":409,"diagnostics":[{"code":"SESSION_ENDED","message":"the session is closed","help":"open a new one"}]})");
   EXPECT_EQ(ended.kind, Verdict::Kind::Refused);
   EXPECT_EQ(text_of(ended.denial), "Denied by SESSION_ENDED: the session is closed; open a new one");
+}
+
+TEST(McpNode, ProblemsWithTheRequestItself) {
+  // Its help is about a command that no agent has.
+  const std::string options =
+      R"({"diagnostics":[{"code":"SESSION_OPTIONS","message":"the body is no object","help":"see `baton session open --help`"}]})";
+  for (const Denial& denial :
+       {read_verdict(422, options).denial, read_started(422, options).denial, read_settled(422, options).denial}) {
+    EXPECT_EQ(denial.rule, "engine_error");
+    EXPECT_EQ(denial.why, "the call could not be judged: the node did not accept it: the body is no object");
+    EXPECT_EQ(text_of(denial).find("--help"), std::string::npos) << text_of(denial);
+  }
+  EXPECT_EQ(read_verdict(422, options).kind, Verdict::Kind::Refused);
+  // The size of a body is not that of an entry.
+  const std::string body =
+      R"({"diagnostics":[{"code":"HTTP_BODY_TOO_LARGE","message":"the request's body has more than 40 bytes"}]})";
+  const std::string entry =
+      R"({"diagnostics":[{"code":"LEDGER_TOO_LARGE","message":"the entry has 50 bytes, more than 40"}]})";
+  EXPECT_EQ(read_settled(413, body).bytes_max, 40u);
+  EXPECT_EQ(read_verdict(413, body).bytes_max, 40u);
+  EXPECT_EQ(read_settled(413, entry).bytes_max, 0u);
+  EXPECT_EQ(read_verdict(413, entry).bytes_max, 0u);
 }
 
 TEST(McpNode, OnlyAnAssertionBlocksAnOutput) {

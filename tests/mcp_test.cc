@@ -11,6 +11,8 @@
 // steps); "$_" is anything; {"$contains": "text"} a string with that text in it; {"$lacks": "text"} a value without it. "same" for the
 // bytes of a message means: byte for byte what came in. In messages of a client "$meta" stands for what the modern era wants there.
 //
+// The timers of what Baton itself asks servers are not among the actions, unless the options say `"own_timers": true`.
+//
 // `begin` plays the usual beginning without a word: initialize (unless "era" is "modern"), then tools/list with `tools`, of which
 // `callable` are.
 #include <gtest/gtest.h>
@@ -185,7 +187,10 @@ struct Show {
 
 class Player {
  public:
-  explicit Player(Node one) : conversation_(options_of(one["options"])), servers_(server_count(one["options"])) {
+  explicit Player(Node one)
+      : conversation_(options_of(one["options"])),
+        servers_(server_count(one["options"])),
+        shows_own_timers_(one["options"]["own_timers"].is_true()) {
     if (const Node begin = one["begin"]) play_beginning(begin);
   }
 
@@ -194,12 +199,26 @@ class Player {
     now_ = number_in(step, "now", now_);
     incoming_.clear();
     happen(step);
+    if (!shows_own_timers_) hide_own_timers();
     check(step["expect"]);
   }
 
   const Conversation& conversation() const { return conversation_; }
 
  private:
+  static constexpr Milliseconds kListTime = 30'000, kBeginTime = 300'000;
+
+  // The time that a server has to answer what Baton itself asks it is left out, but where a case is about it.
+  void hide_own_timers() {
+    std::erase_if(actions_, [&](const Action& action) {
+      if (const auto* disarm = std::get_if<Disarm>(&action)) return own_timers_.contains(disarm->timer);
+      const auto* arm = std::get_if<Arm>(&action);
+      if (arm == nullptr || (arm->after != kListTime + 1 && arm->after != kBeginTime + 1)) return false;
+      own_timers_.insert(arm->timer);
+      return true;
+    });
+  }
+
   static std::size_t server_count(Node options) { return options["servers"] ? options["servers"].size() : 1; }
 
   // What the node says of the session's pack: `contracts`, `lock` (server: {instructions, tools}), and what is allowed of texts.
@@ -242,6 +261,9 @@ class Player {
     if (given["unasked_answers_pass"]) out.session->unasked_answers_pass = given["unasked_answers_pass"].boolean();
     if (given["drops_unknown_content"]) out.session->drops_unknown_content = given["drops_unknown_content"].boolean();
     if (given["user_is_operator"]) out.session->user_is_operator = given["user_is_operator"].boolean();
+    const Milliseconds apart = given["own_timers"].is_true() ? 0 : 1;  // no other timer has these times
+    out.list_time = kListTime + apart;
+    out.begin_time = kBeginTime + apart;
     out.held_max = static_cast<std::size_t>(number_in(given, "held_max", 256));
     out.output_bytes_max = static_cast<std::size_t>(number_in(given, "output_bytes_max", 4 << 20));
     out.client_bytes_max = static_cast<std::size_t>(number_in(given, "client_bytes_max", 4 << 20));
@@ -527,6 +549,8 @@ class Player {
 
   Conversation conversation_;
   std::size_t servers_;
+  const bool shows_own_timers_;
+  std::set<Timer> own_timers_;
   Actions actions_;
   Milliseconds now_ = 0;
   std::string incoming_;

@@ -184,6 +184,8 @@ constexpr std::size_t kSessionActorsMax = 4096;
 
 constexpr std::size_t kCallArgumentsBytesMax = 1u << 20;  // a whole file that is written is far below
 constexpr std::size_t kCallArgumentsDepthMax = 64;        // as of contracts
+// Of a body that tells of calls: arguments and outputs are a few levels deep in it, at most three in the bodies of the MCP proxy.
+constexpr std::size_t kCallBodyDepthMax = kCallArgumentsDepthMax + 8;
 // Stated: of a number in a call's arguments, when it is written out. A few characters (1e999999999) can name a number that
 // nobody can add up.
 constexpr std::size_t kNumberDigitsMax = 10'000;

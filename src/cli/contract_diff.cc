@@ -2,6 +2,7 @@
 // baton contract diff: what becomes allowed and what becomes blocked between two packs.
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/contract.h"
 #include "cli/mcp.h"
 #include "cli/pack.h"
@@ -102,6 +103,10 @@ std::optional<std::vector<Compared>> compare_workflows(World& world, const Argum
 // The first word of the server's command is read as NEW: it stands where that does.
 int diff_from_mcp(World& world, const Arguments& arguments) {
   McpServerArguments servers = arguments.servers;
+  if (!arguments.after.empty() && (!servers.upstream.empty() || !servers.config.empty()))
+    return could_not(
+        world, "OLD is compared either with the pack NEW or, by --from-mcp, with what servers say now: leave out `" +
+                   printable(arguments.after, 200) + "`, or --from-mcp and the servers");
   if (!arguments.after.empty()) servers.command.insert(servers.command.begin(), arguments.after);
   return compare_with_lock(world, arguments.before, servers, arguments.format == "json");
 }

@@ -251,7 +251,9 @@ void add_mcp(Command& app, Action& chosen) {
   command->add_option("--server-megabytes", arguments->server_megabytes, "The largest message of a server")
       ->between(std::uint64_t{1}, std::uint64_t{64})
       ->capture_default_str();
-  command->add_option("--timeout", arguments->timeout_seconds, "Seconds that --upstream has until its answer begins")
+  command
+      ->add_option("--timeout", arguments->timeout_seconds,
+                   "Seconds that --upstream has until its answer begins, and that any server has to begin")
       ->between(std::uint64_t{1}, std::uint64_t{86'400})
       ->capture_default_str();
   add_node_options(*command, arguments->node, Presents::Session, Changes::Nothing, {});

@@ -22,6 +22,7 @@
 #include "cli/proxies.h"
 #include "cli/terminal.h"
 #include "contract/tools_lock.h"
+#include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "mcp/wording.h"
 
@@ -75,6 +76,8 @@ Result<Seen> look_at_servers(World& world, const std::vector<proxy::ServerOption
     read.push_back(std::move(one));
   }
   contract::LockMade made = contract::make_tools_lock(read);
+  if (!made.conflict.empty())
+    return failure("reading the tools of the servers", made.conflict + "; have the server fixed, then try again");
   out.lock = std::move(made.lock);
   out.problems = std::move(made.problems);
   return out;
@@ -88,7 +91,7 @@ using LockPtr = std::shared_ptr<const ToolsLock>;
 
 Result<LockPtr> lock_in(const std::string& text, const std::string& path) {
   contract::LockRead read = contract::read_tools_lock(text);
-  if (!read.lock) return failure("reading " + path, read.problem);
+  if (!read.lock) return failure("reading " + path, read.problem + "; " + std::string(info(Code::TOOLS_LOCK).help));
   return std::move(read.lock);
 }
 

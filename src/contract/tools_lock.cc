@@ -75,7 +75,7 @@ bool read_tool(LockedServer& out, const json::Member& member, std::string& probl
     }
   Definition definition = definition_of(member.value["definition"]);
   if (member.value["sha256"].string() != sha256_of(definition)) {
-    problem = about + " was edited: its `sha256` is of another definition; write the file with `baton mcp lock`";
+    problem = about + " was edited: its `sha256` is of another definition";
     return false;
   }
   out.tools.emplace(member.name(), std::move(definition));
@@ -344,7 +344,8 @@ LockMade make_tools_lock(const std::vector<ServerTools>& servers) {
         break;
       }
       const auto [there, is_new] = server.tools.emplace(name.string(), definition);
-      if (!is_new && there->second != definition) out.problems.push_back(about + ": it is listed twice, differently");
+      if (!is_new && there->second != definition && out.conflict.empty())
+        out.conflict = about + ": the server lists it twice, with different definitions";
     }
   }
   return out;

@@ -59,7 +59,9 @@ struct ServerTools {
 };
 struct LockMade {
   ToolsLock lock;
-  std::vector<std::string> problems;
+  std::vector<std::string> problems;  // tools that are left out, and why
+  // A tool that its server lists twice, differently. Which of the two a client gets is not known, so that nothing can be approved.
+  std::string conflict = {};
 };
 LockMade make_tools_lock(const std::vector<ServerTools>& servers);
 

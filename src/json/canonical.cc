@@ -82,7 +82,7 @@ bool utf16_less(std::string_view left, std::string_view right) {
 // Works on the document's cells. Texts that stand in the document as they have to be written are copied in blocks, and an
 // object costs no allocation.
 //
-// Nothing but a number can take more room than it has in the document: so there is room for all of the text from the start,
+// Nothing but a number can take more room than it has in the document: so there is room for the node's text from the start,
 // and again after each number that was laid out anew, and nothing else has to ask for it. `to`, the place of the next byte,
 // is handed on from call to call and not kept: in memory each change of it would wait for the one before.
 class CanonicalWriter {
@@ -96,9 +96,10 @@ class CanonicalWriter {
         left_out_(left_out.document() == node.document() ? cells_ + left_out.index() : nullptr),
         text_(document_.text_.data()),
         text_size_(document_.text_.size()),
+        room_(room_for(node)),
         byte_order_(document_.ascii_ && !document_.has_escapes()) {
     members_.reserve(64);
-    out_.resize(used_ + text_size_ + kSlack);
+    out_.resize(used_ + room_ + kSlack);
   }
 
   bool write(Node node) {
@@ -120,6 +121,14 @@ class CanonicalWriter {
   static constexpr std::size_t kCopied = 32;    // short strings are copied as if they had this many bytes
   static constexpr std::size_t kSlack = 2 * kCopied;
 
+  // At least the size of the node's text: up to where the next node begins. Not all of the document's, so that writing many parts of
+  // one, each by itself, costs no more than writing it.
+  std::size_t room_for(Node node) const {
+    const Cell& cell = cells_[node.index()];
+    const std::uint32_t behind = cell.kind >= Kind::Array ? cell.link : node.index() + 1;
+    return (behind < document_.cell_count_ ? cells_[behind].at : text_size_) - cell.at;
+  }
+
   static char* put(char* to, std::string_view text) {
     std::memcpy(to, text.data(), text.size());
     return to + text.size();
@@ -128,8 +137,8 @@ class CanonicalWriter {
   // For what may be longer than it was in the document.
   [[gnu::noinline]] char* put_anew(char* to, std::string_view text) {
     const auto used = static_cast<std::size_t>(to - out_.data());
-    if (out_.size() - used < text.size() + text_size_ + kSlack)
-      out_.resize(std::max(out_.size() * 2, used + text.size() + text_size_ + kSlack));
+    if (out_.size() - used < text.size() + room_ + kSlack)
+      out_.resize(std::max(out_.size() * 2, used + text.size() + room_ + kSlack));
     return put(out_.data() + used, text);
   }
 
@@ -271,7 +280,7 @@ class CanonicalWriter {
   const Cell* cells_;
   const Cell* left_out_;
   const char* text_;
-  std::size_t text_size_;
+  std::size_t text_size_, room_;
   bool byte_order_;  // all names are ASCII as they stand: byte order is UTF-16 order
   std::vector<Named> members_;
 };

@@ -166,6 +166,8 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
     auto canonical = json::canonical(given, json::Numbers::Exact);
     if (!canonical) return answer_error(ticket, kInvalidParams, "`arguments` holds a number beyond all bounds");
     call.arguments = std::move(*canonical);
+    if (const std::size_t depth = depth_of(call.arguments); depth > kJudgedDepthMax)
+      return answer_error(ticket, kInvalidParams, "`arguments` is " + too_deep(depth));
   }
   if (given_headers) call.given_headers = std::exchange(given_headers, std::nullopt);
   call.may_be_task = params["task"].is_object();

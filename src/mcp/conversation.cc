@@ -34,6 +34,16 @@ std::vector<Outline> outlines_in(const Message& message) {
   return {std::move(out)};
 }
 
+// Of a request that cannot be parsed, because it nests too deep for instance: its client waits for an answer with its id.
+std::string id_of_broken(const Message& message) {
+  if (message.root()) return message.id_text();
+  const std::vector<Outline> said = outlines_of(message.bytes());
+  if (said.size() != 1 || !said[0].has_version || !said[0].has_method || said[0].ids.size() != 1) return {};
+  if (said[0].is_after_text || said[0].is_piece) return {};
+  const auto id = json::parse(said[0].ids[0]);
+  return id ? id_key(id->root()) : std::string();
+}
+
 }  // namespace
 
 Conversation::Core::Core(Options given)
@@ -71,9 +81,9 @@ std::string Conversation::Core::unused_id(std::size_t server, std::string_view w
   return by_sent_id[server].contains(id) || !is_exact(id) ? id_for_server(server) : id;
 }
 
-Timer Conversation::Core::arm(CallNumber call, Milliseconds after) {
+Timer Conversation::Core::arm(std::uint64_t number, Milliseconds after) {
   const Timer timer = next_number++;
-  timers.emplace(timer, call);
+  timers.emplace(timer, number);
   out->push_back(Arm{timer, after});
   return timer;
 }
@@ -87,13 +97,14 @@ void Conversation::Core::disarm(Timer& timer) {
 void Conversation::Core::rang(Timer timer) {
   const auto found = timers.find(timer);
   if (found == timers.end()) return;
-  const CallNumber number = found->second;
+  const std::uint64_t number = found->second;
   timers.erase(found);
   if (number == 0) {
     look_timer = 0;
     look();
     return;
   }
+  if (own_requests.contains(number)) return own_timed_out(number);
   if (const auto call = calls.find(number); call != calls.end()) return call_rang(call->second, timer);
   if (const auto ask = asks.find(number); ask != asks.end()) ask_rang(ask->second);
 }
@@ -106,7 +117,10 @@ std::string Conversation::Core::unused_token(std::size_t server, const std::stri
 std::string Conversation::Core::unreachable_text(std::size_t server) const {
   const ServerState& state = servers[server];
   const std::string name = "the server `" + catalogue.server_name(server) + "`";
-  if (state.is_gone && !state.returns) return name + " ended too often and is not started again";
+  if (state.is_gone && !state.returns)
+    return name +
+           " ended too often and is not started again: see its lines in the log of `baton mcp`, fix the cause, and "
+           "start the client anew";
   if (state.refuses) return name + " ended, was restarted, and refused to begin again: start the client anew";
   return name + " ended and is being restarted: try again in a moment";
 }
@@ -258,7 +272,7 @@ void Conversation::Core::from_client(Stream stream, std::string bytes, std::uint
 void Conversation::Core::take_in(Stream stream, Message& message, std::uint64_t batch) {
   switch (message.kind()) {
     case Message::Kind::Broken: {
-      std::string error = error_message(message.id_text(), message.fault_code(), message.fault());
+      std::string error = error_message(id_of_broken(message), message.fault_code(), message.fault());
       if (batch == 0) return say(stream, std::move(error), message.fault_code());
       Batch& of = batches[batch];
       of.answers += (of.answers.empty() ? "" : ",") + error;
@@ -509,7 +523,7 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
   const Sent what = found->second;
   if (what.whose == Sent::Whose::Own) {
     forget_sent(ticket);
-    return own_answered(what.number, server, nullptr, "its answer is too large");
+    return own_answered(what.number, server, nullptr, "sent an answer that is too large");
   }
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError,
@@ -577,7 +591,7 @@ void Conversation::Core::answer_failed(std::size_t server, Ticket ticket, const 
   if (what.whose == Sent::Whose::Client)
     return answer_error(ticket, kInternalError, "the server `" + catalogue.server_name(server) + "`: " + problem);
   forget_sent(ticket);
-  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr, problem);
+  if (what.whose == Sent::Whose::Own) return own_answered(what.number, server, nullptr, "failed: " + problem);
   const auto call = calls.find(what.number);
   if (call == calls.end()) return;
   call->second.sent = 0;
@@ -627,7 +641,7 @@ void Conversation::Core::server_answer(std::size_t server, Message& message) {
       if (request.method == "resources/list") return list_answered(ticket, server, "resources", message);
       if (request.method == "resources/templates/list")
         return list_answered(ticket, server, "resourceTemplates", message);
-      return pass_answer(ticket, message);
+      return empty_answered(ticket, server, message);
   }
 }
 
@@ -639,9 +653,22 @@ int Conversation::Core::error_code_of(const Message& message) {
   return static_cast<int>(json::to_int64(code.number_text()).value_or(kInternalError));
 }
 
+// Of a request whose answer says only that it is done.
+void Conversation::Core::empty_answered(Ticket ticket, std::size_t server, Message& message) {
+  const std::string method = open_requests.at(ticket).method;
+  std::vector<Splice> splices;
+  if (message.kind() == Message::Kind::Result) withhold_members(server, method, message.result(), splices);
+  pass_answer(ticket, message, std::move(splices));
+}
+
+// Nobody judges the error of such a request: its texts are scanned like those of a list.
 void Conversation::Core::pass_answer(Ticket ticket, Message& message, std::vector<Splice> splices) {
   const OpenRequest& request = open_requests.at(ticket);
   const int code = error_code_of(message);
+  if (message.kind() == Message::Kind::Error && !may_say(request.server, "error", message.error()))
+    return answer_error(ticket, code,
+                        "the server `" + catalogue.server_name(request.server) + "` refused `" + request.method +
+                            "`; what it said is withheld, because its text is suspicious");
   if (request.id != message.id_text()) splices.push_back(replacing(message.id(), request.id));
   answer(ticket, splices.empty() ? message.take_bytes() : splice(message.bytes(), std::move(splices)), code);
 }
@@ -832,10 +859,8 @@ void Conversation::Core::server_back(std::size_t server) {
   // It knows nothing of the beginning: it is told again, and only then what else there is.
   state.is_ready = false;
   const std::uint64_t number = next_number++;
-  own_requests.emplace(number, OwnRequest{OwnRequest::Kind::Initialize, server, 0, 0, 0});
-  const std::string id = id_for_server(server);
-  send({Sent::Whose::Own, server, id, number}, request(id, "initialize", initialize_params), kAside, "initialize", {},
-       nullptr);
+  own_requests[number] = {.kind = OwnRequest::Kind::Initialize, .server = server, .method = "initialize"};
+  send_own(number, initialize_params, nullptr);
 }
 
 void Conversation::Core::stream_gone(Stream stream) {
@@ -905,6 +930,7 @@ void Conversation::Core::client_gone() {
   elicitations.clear();
   batches.clear();
   disarm(look_timer);
+  for (auto& [number, own] : own_requests) disarm(own.timer);
   client_is_gone = true;
   out->push_back(End{"the client is gone"});
 }

@@ -253,6 +253,8 @@ struct Options {
   Milliseconds cancel_grace = 10'000;       // how long the answer to a cancelled call is waited for
   Milliseconds look_after = 50;             // after a call, before it is asked what is callable now
   Milliseconds state_lifetime = 3'600'000;  // of a requestState
+  // Of what Baton itself asks a server: `server/discover` and a page of a list; `initialize`.
+  Milliseconds list_time = 30'000, begin_time = 300'000;
   // Calls that go on as tasks or wait for the client to come back, and what servers ask the client. Each has a place at the node, which has
   // few (limits::kOpenCallsMax): others would wait behind them for as long as they last.
   std::size_t parked_max = 160;

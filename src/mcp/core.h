@@ -175,6 +175,9 @@ struct OwnRequest {
   std::uint64_t gathering = 0;
   std::size_t pages = 0;
   std::uint64_t generation = 0;
+  std::string method = {};
+  Ticket ticket = 0;  // with which it was sent
+  Timer timer = 0;    // when it rings, the server has not answered in time
 };
 
 struct ServerState {
@@ -251,6 +254,7 @@ class Conversation::Core {
   void server_answer(std::size_t server, Message& message);
   void server_notification(std::size_t server, Message& message, Ticket ticket);
   static int error_code_of(const Message& message);
+  void empty_answered(Ticket ticket, std::size_t server, Message& message);
   void pass_answer(Ticket ticket, Message& message, std::vector<Splice> splices = {});
   Stream stream_for(std::size_t server, Ticket ticket) const;
 
@@ -285,7 +289,7 @@ class Conversation::Core {
   bool was_sent(const OpenRequest& request, Ticket ticket) const;
   // A message without a verdict that is not let through: said in the log, the first times.
   void note_dropped(std::string_view who, std::string_view method, std::string_view why);
-  Timer arm(CallNumber call, Milliseconds after);
+  Timer arm(std::uint64_t number, Milliseconds after);
   void disarm(Timer& timer);
   void rang(Timer timer);
   Era era_of(const Message& message) const;
@@ -306,6 +310,8 @@ class Conversation::Core {
   // Takes out of an answer, to `what` ("initialize", or a list), what the protocol does not have there and what the pack withholds. After
   // all other splices of the answer.
   void withhold_members(std::size_t server, std::string_view what, json::Node result, std::vector<Splice>& splices);
+  // Does the client get a value that a server says, whatever texts it has? The log has those that are suspicious.
+  bool may_say(std::size_t server, std::string_view place, json::Node value);
   std::string server_info_for_client(std::size_t server, json::Node info, std::vector<std::string>& notes);
 
   // --- lists.cc: beginnings and lists
@@ -324,11 +330,14 @@ class Conversation::Core {
   void read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message);
   void gathered(std::uint64_t number);
   void ask_pins(std::size_t server);
+  std::string why_not_begun(const OwnRequest& own, Message* message, std::string_view problem) const;
+  OwnRequest own_list(std::size_t server, std::uint64_t gathering) const;
   ToolsPage take_apart(std::size_t server, json::Node tools);
   // Has the tool the name of an operation (server:resources.read, ...), with or without the name of its server?
   bool is_named_as_operation(std::size_t server, std::string_view tool) const;
   std::string name_for_node(std::size_t server, std::string_view tool) const;
   contract::ServersKnown servers_known(std::string_view tool) const;
+  void explain_unlisted(const std::vector<ToolsPage>& pages);
   void explain_name(std::size_t server, std::string_view tool);
   void note_all(std::vector<std::string> lines);
   std::string instructions_of(std::size_t server, json::Node result);
@@ -341,6 +350,9 @@ class Conversation::Core {
   void merge_initialized(Gathering& gathering);
   void merge_discovered(Gathering& gathering);
   void own_request(std::size_t server, OwnRequest own, std::string_view method, std::string_view params);
+  void send_own(std::uint64_t number, std::string_view params, const Revision* revision);
+  void own_timed_out(std::uint64_t number);
+  Milliseconds time_for(const OwnRequest& own) const;
   bool answer_listen(Ticket ticket, bool wants_tools);
   void tell_tools_changed();
   void acknowledged(std::size_t server, Message& message, Ticket ticket);
@@ -348,6 +360,8 @@ class Conversation::Core {
   void note_modern(const Message& message);
   std::string own_params(std::string_view members = {}) const;  // of a request of Baton's own, in the era spoken
   std::vector<Splice> capability_splices(json::Node result, std::size_t server);
+  void add_capabilities(json::Value& all, json::Node result, std::size_t server);
+  std::string no_list(std::size_t server, std::string_view member) const;
   bool route_named(Ticket ticket, Message& message);
 
   // --- operations.cc
@@ -477,7 +491,7 @@ class Conversation::Core {
   std::map<CallNumber, Ask> asks;
   std::vector<std::unordered_map<std::string, CallNumber>> task_tokens;  // of each server: of calls that are tasks
   std::deque<CallNumber> suspended;
-  std::unordered_map<Timer, CallNumber> timers;  // 0: of the look
+  std::unordered_map<Timer, std::uint64_t> timers;  // the number of a call or of an own request; 0: of the look
   Timer look_timer = 0;
   std::map<std::uint64_t, Gathering> gatherings;
   std::map<std::uint64_t, OwnRequest> own_requests;

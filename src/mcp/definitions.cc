@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "mcp/core.h"
+#include "mcp/output.h"
 
 namespace baton::mcp {
 namespace {
@@ -23,17 +24,28 @@ constexpr std::string_view kOfServer[] = {"description", "icons", "name", "title
 constexpr std::string_view kOfInitialize[] = {"_meta", "capabilities", "instructions", "protocolVersion", "serverInfo"};
 constexpr std::string_view kOfDiscover[] = {"_meta",      "cacheScope", "capabilities",      "instructions",
                                             "resultType", "serverInfo", "supportedVersions", "ttlMs"};
+constexpr std::string_view kOfEmpty[] = {"_meta", "cacheScope", "resultType",
+                                         "ttlMs"};  // of an answer that says only: done
 constexpr std::string_view kOfList[] = {"_meta", "cacheScope", "nextCursor", "resultType", "ttlMs"};  // and the list
 
 struct Known {
   std::string_view what;
   Names of_element, of_answer;
 };
-constexpr Known kKnown[] = {{"tools", kOfTool, kOfList},         {"prompts", kOfPrompt, kOfList},
-                            {"resources", kOfResource, kOfList}, {"resourceTemplates", kOfTemplate, kOfList},
-                            {"initialize", {}, kOfInitialize},   {"server/discover", {}, kOfDiscover}};
+constexpr Known kKnown[] = {{"tools", kOfTool, kOfList},
+                            {"prompts", kOfPrompt, kOfList},
+                            {"resources", kOfResource, kOfList},
+                            {"resourceTemplates", kOfTemplate, kOfList},
+                            {"initialize", {}, kOfInitialize},
+                            {"server/discover", {}, kOfDiscover},
+                            {"ping", {}, kOfEmpty},
+                            {"logging/setLevel", {}, kOfEmpty},
+                            {"resources/unsubscribe", {}, kOfEmpty},
+                            {"subscriptions/listen", {}, kOfEmpty}};
 
 const Known& known_of(std::string_view what) { return *std::ranges::find(kKnown, what, &Known::what); }
+
+bool is_empty_answer(const Known& known) { return known.of_answer.data() == kOfEmpty; }
 
 bool has(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
@@ -67,6 +79,13 @@ std::string Conversation::Core::definition_for_client(std::size_t server, std::s
   return is_same ? std::string(text_of(element)) : out + "}";
 }
 
+bool Conversation::Core::may_say(std::size_t server, std::string_view place, json::Node value) {
+  std::vector<std::string> notes;
+  const bool may = catalogue.may_say(server, place, value, notes);
+  note_all(std::move(notes));
+  return may || !governed.enforces;
+}
+
 // The name is needed: the one of the configuration takes the place of one that is withheld.
 std::string Conversation::Core::server_info_for_client(std::size_t server, json::Node info,
                                                        std::vector<std::string>& notes) {
@@ -91,7 +110,8 @@ void Conversation::Core::withhold_members(std::size_t server, std::string_view w
     const std::string_view name = member.name();
     bool is_kept = true;
     const bool is_list = name == what && !known.of_element.empty();
-    if (!is_list && !has(known.of_answer, name)) {
+    if (!is_list &&
+        (!has(known.of_answer, name) || (is_empty_answer(known) && name != "_meta" && !is_of_protocol(member)))) {
       if (governed.enforces) catalogue.note_unknown(server, "the answer with `" + std::string(what) + "`", name, notes);
       is_kept = false;
     } else if (name == "instructions") {

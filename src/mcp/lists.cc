@@ -17,9 +17,25 @@ using Kind = OpenRequest::Kind;
 namespace {
 
 constexpr std::size_t kListBytesMax = 64u << 20;    // of one list that Baton reads from several servers
+constexpr std::size_t kUnlistedShown = 20;          // names of tools in one line of the log
 constexpr std::size_t kExplainedMax = 1'000;        // lines about names in one conversation
 constexpr std::size_t kResourcesKnownMax = 65'536;  // uris remembered for each of several servers
 constexpr std::size_t kListedMax = 10'000;          // prompts or resources of one list whose texts are looked at
+
+// Capabilities of the protocol without anything that has a text, and with what Baton adds.
+std::string bare_capabilities(json::Node capabilities) {
+  std::string out = R"({"tools":{"listChanged":true})";
+  for (const std::string_view name : {"completions", "logging", "prompts", "resources"}) {
+    const json::Node one = capabilities[name];
+    if (!one.is_object()) continue;
+    std::string members;
+    for (const std::string_view member : {"listChanged", "subscribe"})
+      if (one[member].is_boolean())
+        members += (members.empty() ? "" : ",") + quoted(member) + ':' + std::string(text_of(one[member]));
+    out += ',' + quoted(name) + ":{" + members + "}";
+  }
+  return out + "}";
+}
 
 std::string carried(Era era, bool of_both) {
   std::string out;
@@ -56,11 +72,38 @@ std::string Conversation::Core::own_params(std::string_view members) const {
 void Conversation::Core::own_request(std::size_t server, OwnRequest own, std::string_view method,
                                      std::string_view params) {
   const std::uint64_t number = next_number++;
-  own_requests.emplace(number, own);
-  if (cannot_reach(server) && own.kind != OwnRequest::Kind::Initialize) return own_answered(number, server, nullptr);
-  const std::string id = id_for_server(server);
-  send({Sent::Whose::Own, server, id, number}, request(id, method, params), kAside, method, {},
-       is_initialized ? agreed : modern);
+  own.method = method;
+  own_requests[number] = std::move(own);
+  if (cannot_reach(server)) return own_answered(number, server, nullptr);
+  send_own(number, params, is_initialized ? agreed : modern);
+}
+
+void Conversation::Core::send_own(std::uint64_t number, std::string_view params, const Revision* revision) {
+  OwnRequest& own = own_requests.at(number);
+  const std::string id = id_for_server(own.server);
+  own.ticket = send({Sent::Whose::Own, own.server, id, number}, request(id, own.method, params), kAside, own.method, {},
+                    revision);
+  own.timer = arm(number, time_for(own));
+}
+
+// A server may have to be downloaded before it can begin. A client whose `server/discover` fails goes on with `initialize`.
+Milliseconds Conversation::Core::time_for(const OwnRequest& own) const {
+  return own.method == "initialize" ? options.begin_time : options.list_time;
+}
+
+// An answer that still comes is one to nothing.
+void Conversation::Core::own_timed_out(std::uint64_t number) {
+  OwnRequest& own = own_requests.at(number);
+  own.timer = 0;
+  if (client_is_gone) return;
+  const std::size_t server = own.server;
+  const std::string problem =
+      "did not answer `" + own.method + "` within " + std::to_string(time_for(own) / 1000) + " s";
+  out->push_back(Note{"the server `" + catalogue.server_name(server) + "` " + problem});
+  if (own.method != "initialize") withdraw(own.ticket, "it took too long");  // which is never cancelled
+  forget_sent(own.ticket);
+  if (own.kind == OwnRequest::Kind::Initialize) servers[server].refuses = true;
+  own_answered(number, server, nullptr, problem);
 }
 
 void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
@@ -76,7 +119,8 @@ void Conversation::Core::client_initialize(Ticket ticket, Message& message) {
   gathering.method = "initialize";
   gathering.waits_for = servers.size();
   for (std::size_t server = 0; server < servers.size(); ++server)
-    own_request(server, {OwnRequest::Kind::GatheredInitialize, server, number, 0, 0}, "initialize", initialize_params);
+    own_request(server, {.kind = OwnRequest::Kind::GatheredInitialize, .server = server, .gathering = number},
+                "initialize", initialize_params);
 }
 
 // What a server says of itself to the model, where the client may have it.
@@ -88,18 +132,30 @@ std::string Conversation::Core::instructions_of(std::size_t server, json::Node r
   return passes || !governed.enforces ? std::string(result["instructions"].string()) : std::string();
 }
 
-// The capabilities that Baton adds, and no other.
+// The capabilities that Baton adds, and no other. Those with a suspicious text are reduced to what the protocol has, without texts.
 std::vector<Splice> Conversation::Core::capability_splices(json::Node result, std::size_t server) {
   const json::Node capabilities = result["capabilities"];
   ServerState& state = servers[server];
   state.has_tools = capabilities["tools"].is_object();
   state.has_prompts = capabilities["prompts"].is_object();
   state.has_resources = capabilities["resources"].is_object();
+  if (capabilities.is_object() && !may_say(server, "capabilities", capabilities))
+    return {replacing(capabilities, bare_capabilities(capabilities))};
   const std::string tools = R"({"listChanged":true})";
   if (!capabilities.is_object()) return {setting(result, "capabilities", R"({"tools":)" + tools + "}")};
   if (!state.has_tools) return {setting(capabilities, "tools", tools)};
   if (capabilities["tools"]["listChanged"].is_true()) return {};
   return {setting(capabilities["tools"], "listChanged", "true")};
+}
+
+void Conversation::Core::add_capabilities(json::Value& all, json::Node result, std::size_t server) {
+  const std::string text = splice(result.document()->text(), capability_splices(result, server));
+  const auto document = json::parse(text);
+  for (const json::Member member : document->root()["capabilities"].members()) {
+    if (all.find(member.name()) == nullptr) all.set(member.name(), json::Value::object());
+    for (const json::Member inner : member.value.members())
+      all.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
+  }
 }
 
 void Conversation::Core::initialize_answered(Ticket ticket, Message& message) {
@@ -122,6 +178,9 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
   const Revision* lowest = nullptr;
   json::Value capabilities = json::Value::object();
   std::string instructions;
+  if (gathering.failed)
+    return answer_error(gathering.answers, kInternalError,
+                        "not every server could be begun with: " + gathering.problem);
   for (const auto& [server, text] : gathering.texts) {
     const auto document = json::parse(text);
     const json::Node result = document->root();
@@ -132,17 +191,11 @@ void Conversation::Core::merge_initialized(Gathering& gathering) {
                           R"({"supported":)" + carried(Era::Legacy, false) + R"(,"requested":)" +
                               (version ? std::string(text_of(version)) : "null") + "}");
     lowest = lowest == nullptr ? revision : &older(*lowest, *revision);
-    capability_splices(result, server);
-    for (const json::Member member : result["capabilities"].members()) {
-      if (capabilities.find(member.name()) == nullptr) capabilities.set(member.name(), json::Value::object());
-      for (const json::Member inner : member.value.members())
-        capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
-    }
+    add_capabilities(capabilities, result, server);
     if (const std::string text = instructions_of(server, result); !text.empty())
       instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
-  if (lowest == nullptr || gathering.failed)
-    return answer_error(gathering.answers, kInternalError, "not every server could be begun with");
+  if (lowest == nullptr) return answer_error(gathering.answers, kInternalError, "there is no server");
   if (capabilities.find("tools") == nullptr) capabilities.set("tools", json::Value::object());
   capabilities.find("tools")->set("listChanged", true);
   agreed = lowest;
@@ -169,7 +222,8 @@ void Conversation::Core::client_discover(Ticket ticket, Message& message) {
   gathering.method = "server/discover";
   gathering.waits_for = servers.size();
   for (std::size_t server = 0; server < servers.size(); ++server)
-    own_request(server, {OwnRequest::Kind::GatheredDiscover, server, number, 0, 0}, "server/discover", own_params());
+    own_request(server, {.kind = OwnRequest::Kind::GatheredDiscover, .server = server, .gathering = number},
+                "server/discover", own_params());
 }
 
 void Conversation::Core::discover_answered(Ticket ticket, Message& message) {
@@ -214,12 +268,7 @@ void Conversation::Core::merge_discovered(Gathering& gathering) {
       return false;
     };
     std::erase_if(common, [&](const std::string& name) { return !is_spoken(name); });
-    capability_splices(result, server);
-    for (const json::Member member : result["capabilities"].members()) {
-      if (capabilities.find(member.name()) == nullptr) capabilities.set(member.name(), json::Value::object());
-      for (const json::Member inner : member.value.members())
-        capabilities.find(member.name())->set(inner.name(), json::Value::copy(inner.value));
-    }
+    add_capabilities(capabilities, result, server);
     if (const std::string text = instructions_of(server, result); !text.empty())
       instructions += (instructions.empty() ? "" : "\n\n") + catalogue.server_name(server) + ": " + text;
   }
@@ -289,7 +338,7 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
 void Conversation::Core::tools_list_answered(Ticket ticket, std::size_t server, Message& message) {
   const json::Node tools = message.result()["tools"];
   if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
-  if (!tools.is_array()) return answer_error(ticket, kInternalError, "what the server gave is no list of tools");
+  if (!tools.is_array()) return answer_error(ticket, kInternalError, no_list(server, "tools"));
   const OpenRequest& request = open_requests.at(ticket);
   ToolsPage page = take_apart(server, tools);
   page.is_last = !message.result()["nextCursor"].is_string();
@@ -354,6 +403,30 @@ std::set<std::string, std::less<>> Conversation::Core::known_among(const Callabl
   return out;
 }
 
+// Tools that the client does not get because the pack has no contract for them: one line for each server and set of them.
+void Conversation::Core::explain_unlisted(const std::vector<ToolsPage>& pages) {
+  std::map<std::size_t, std::set<std::string, std::less<>>> unlisted;
+  for (const ToolsPage& page : pages)
+    for (const ToolsPage::Entry& entry : page.entries)
+      // Of those that the lock withholds, and where a contract of the bare name is not used, the log says more.
+      if (!contract_names.contains(contract::name_in_pack(name_for_node(entry.server, entry.tool))) &&
+          !contract_names.contains(entry.tool) && !catalogue.against(entry.server, entry.tool))
+        unlisted[entry.server].insert(entry.tool);
+  for (const auto& [server, tools] : unlisted) {
+    std::string names;
+    std::size_t shown = 0;
+    for (const std::string& tool : tools) {
+      if (++shown > kUnlistedShown) break;
+      names += (shown == 1 ? "`" : ", `") + printable(tool, 80) + "`";
+    }
+    if (tools.size() > kUnlistedShown) names += " and " + std::to_string(tools.size() - kUnlistedShown) + " more";
+    std::string line = "tools of the server `" + catalogue.server_name(server) +
+                       "` are withheld, because the pack has no contract for them: " + names +
+                       "; `baton contract new FOLDER --from-mcp` writes contracts to start from";
+    if (explained.size() < kExplainedMax && explained.insert(line).second) out->push_back(Note{std::move(line)});
+  }
+}
+
 void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std::vector<ToolsPage> pages) {
   const auto found = open_requests.find(ticket);
   if (found == open_requests.end()) return;  // cancelled
@@ -364,6 +437,7 @@ void Conversation::Core::show_tools(Ticket ticket, const Callable& callable, std
     catalogue.show(name);
   };
   bool is_last = true;
+  if (callable.known && governed.enforces) explain_unlisted(pages);
   for (const ToolsPage& page : pages) {
     is_last = page.is_last;
     for (const ToolsPage::Entry& entry : page.entries) {
@@ -422,10 +496,15 @@ bool Conversation::Core::may_list(std::size_t server, json::Node element, std::s
   return may || !governed.enforces;
 }
 
+std::string Conversation::Core::no_list(std::size_t server, std::string_view member) const {
+  return "the answer of the server `" + catalogue.server_name(server) + "` has no list `" + std::string(member) + "`";
+}
+
 // Prompts, resources and their templates, without what the pack withholds because of its texts.
 void Conversation::Core::list_answered(Ticket ticket, std::size_t server, std::string_view member, Message& message) {
   const json::Node list = message.result()[member];
-  if (!list.is_array()) return pass_answer(ticket, message);
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  if (!list.is_array()) return answer_error(ticket, kInternalError, no_list(server, member));
   std::string kept = "[";
   std::size_t at = 0;
   bool is_same = true;
@@ -527,13 +606,21 @@ void Conversation::Core::listen_answered(Ticket ticket, Message& message) {
                           message.error()["code"].number_text() == "-32601";
   const bool tells_nothing =
       message.kind() == Message::Kind::Result && (!request.was_acknowledged || !request.server_listens);
-  if (!request.wants_tools_changed || !(knows_none || tells_nothing)) return pass_answer(ticket, message);
+  if (!request.wants_tools_changed || !(knows_none || tells_nothing))
+    return empty_answered(ticket, request.server, message);
   forget_sent(ticket);
   if (!request.was_acknowledged) answer_listen(ticket, true);
   request.server_listens = false;
 }
 
 // --- lists that Baton reads itself --------------------------------------------------------------------------------------------------
+
+OwnRequest Conversation::Core::own_list(std::size_t server, std::uint64_t gathering) const {
+  return {.kind = OwnRequest::Kind::List,
+          .server = server,
+          .gathering = gathering,
+          .generation = servers[server].generation};
+}
 
 void Conversation::Core::gather_list(Ticket ticket, std::string_view method, std::string_view member) {
   open_requests.at(ticket).kind = Kind::Gathered;
@@ -544,7 +631,7 @@ void Conversation::Core::gather_list(Ticket ticket, std::string_view method, std
   gathering.member = member;
   gathering.waits_for = servers.size();
   for (std::size_t server = 0; server < servers.size(); ++server)
-    own_request(server, {OwnRequest::Kind::List, server, number, 0, servers[server].generation}, method, own_params());
+    own_request(server, own_list(server, number), method, own_params());
 }
 
 void Conversation::Core::ask_pins(std::size_t server) {
@@ -555,22 +642,22 @@ void Conversation::Core::ask_pins(std::size_t server) {
   gathering.method = "tools/list";
   gathering.member = "tools";
   gathering.waits_for = 1;
-  own_request(server, {OwnRequest::Kind::List, server, number, 0, servers[server].generation}, "tools/list",
-              own_params());
+  own_request(server, own_list(server, number), "tools/list", own_params());
 }
 
 void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, Message* message,
                                       std::string_view problem) {
   const auto found = own_requests.find(number);
   if (found == own_requests.end()) return;
-  OwnRequest own = found->second;
+  OwnRequest own = std::move(found->second);
   own_requests.erase(found);
+  disarm(own.timer);
   const bool is_result = message != nullptr && message->kind() == Message::Kind::Result;
   switch (own.kind) {
     case OwnRequest::Kind::Broadcast: return;
     case OwnRequest::Kind::Initialize:
       if (!is_result) {
-        servers[server].refuses = message != nullptr;
+        servers[server].refuses = servers[server].refuses || message != nullptr;
         out->push_back(
             Note{"the server `" + catalogue.server_name(server) + "` came back and could not be begun with"});
         return;
@@ -592,12 +679,28 @@ void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, 
     gathering->second.texts.emplace_back(server, text_of(message->result()));
   } else {
     gathering->second.failed = true;
+    if (gathering->second.problem.empty()) gathering->second.problem = why_not_begun(own, message, problem);
   }
   if (--gathering->second.waits_for == 0) gathered(own.gathering);
 }
 
+std::string Conversation::Core::why_not_begun(const OwnRequest& own, Message* message, std::string_view problem) const {
+  const std::string who = "the server `" + catalogue.server_name(own.server) + "` ";
+  if (message == nullptr) return problem.empty() ? unreachable_text(own.server) : who + std::string(problem);
+  const json::Node said = message->error()["message"];
+  return who + "answered `" + own.method + "` with the error " + std::to_string(error_code_of(*message)) +
+         (said.is_string() ? ", `" + printable(said.string(), 200) + "`" : "");
+}
+
 void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message) {
   const json::Node list = message.result()[gathering.member];
+  if (!list.is_array()) {
+    gathering.failed = true;
+    gathering.problem = "sent an answer that has no list `" + gathering.member + "`";
+    out->push_back(Note{no_list(server, gathering.member)});
+    if (--gathering.waits_for == 0) gathered(own.gathering);
+    return;
+  }
   gathering.bytes += message.bytes().size();
   if (gathering.member == "tools") {
     ToolsPage page = take_apart(server, list);
@@ -673,7 +776,7 @@ bool Conversation::Core::route_named(Ticket ticket, Message& message) {
   if (method == "logging/setLevel") {
     const std::string params = message.params() ? std::string(text_of(message.params())) : "";
     for (std::size_t server = 0; server < servers.size(); ++server)
-      own_request(server, {OwnRequest::Kind::Broadcast, server, 0, 0, 0}, method, params);
+      own_request(server, {.kind = OwnRequest::Kind::Broadcast, .server = server}, method, params);
     return answer_result(ticket, "{}"), true;
   }
   json::Node name = message.params()["name"], uri = message.params()["uri"];

@@ -2,6 +2,7 @@
 #include "mcp/message.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "base/text.h"
@@ -113,10 +114,25 @@ std::string_view text_of(json::Node node) {
   }
 }
 
+std::size_t depth_of(std::string_view json) {
+  std::size_t depth = 0, most = 0;
+  for (std::size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    if (c == '"') {
+      at = past_string(json, at);
+      continue;
+    }
+    if (c == '{' || c == '[') most = std::max(most, ++depth);
+    if (c == '}' || c == ']') --depth;
+    ++at;
+  }
+  return most;
+}
+
 // --- splicing -----------------------------------------------------------------------------------------------------------------------
 
 std::string splice(std::string_view text, std::vector<Splice> splices) {
-  // Few, and mostly in order: each is moved to its place, and those of one place stay in their order.
+  // Nearly in order: each is moved to its place, and those of one place stay in their order.
   for (std::size_t i = 1; i < splices.size(); ++i)
     for (std::size_t j = i; j > 0 && splices[j].at < splices[j - 1].at; --j) std::swap(splices[j], splices[j - 1]);
   std::size_t size = text.size();
@@ -162,12 +178,13 @@ Splice removing(json::Node object, std::string_view name) {
 }
 
 std::vector<Splice> removing(json::Node object, const std::vector<std::string_view>& names) {
+  const std::set<std::string_view> removed(names.begin(), names.end());  // there may be as many as the object has
   std::vector<Splice> out;
   std::size_t from = object.offset() + 1, to = from;  // what is taken out behind the last member that stays
   bool is_open = false, has_kept = false;
   for (const json::Member member : object.members()) {
     const std::size_t behind = member.value.offset() + text_of(member.value).size();
-    if (std::ranges::find(names, member.name()) != names.end()) {
+    if (removed.contains(member.name())) {
       // With the comma before it, or with the blanks at the beginning.
       is_open = true;
       to = behind;

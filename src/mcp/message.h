@@ -23,6 +23,9 @@ namespace baton::mcp {
 // The text of a node, from its first byte to its last. A walk over the text of that node.
 std::string_view text_of(json::Node node);
 
+// How deep a JSON text nests; 0: it is neither an array nor an object.
+std::size_t depth_of(std::string_view json);
+
 // A part of a text and what comes in its place.
 struct Splice {
   std::size_t at = 0;

@@ -47,6 +47,9 @@ Denial denial_of_problem(int status, std::string_view body) {
     return unreachable(status == 0 ? body : "it answered with status " + std::to_string(status));
   Denial out = denial_in(document->root()["diagnostics"], {});
   out.details = json::Value::object();  // about the request, which is Baton's own
+  // Its help is about a command that no agent has.
+  if (out.rule == info(Code::SESSION_OPTIONS).name)
+    return denial_of(report(Code::engine_error, {}, {{"problem", "the node did not accept it: " + out.why}}));
   return out;
 }
 
@@ -74,6 +77,11 @@ std::size_t bytes_max_in(std::string_view text) {
   return number && *number > 0 ? static_cast<std::size_t>(*number) : 0;
 }
 
+// The size that the node accepts, where the body was too large for it; else 0.
+std::size_t body_bytes_max(int status, const Denial& denial) {
+  return status == 413 && denial.rule == info(Code::HTTP_BODY_TOO_LARGE).name ? bytes_max_in(denial.why) : 0;
+}
+
 // A way out in words is more to the point than what the rule's help says in general.
 void use_way_out(Denial& denial, json::Node way) {
   if (!way.is_object()) return;
@@ -91,6 +99,11 @@ std::string proposal_body(std::string_view call_id, std::string_view tool, std::
   out += arguments;
   out += R"(}],"start":true})";
   return out;
+}
+
+std::string too_deep(std::size_t depth) {
+  return "nested " + std::to_string(depth) + " levels deep, and at most " + std::to_string(kJudgedDepthMax) +
+         " can be judged";
 }
 
 std::string start_body(std::string_view call_id) { return R"({"call_id":)" + quoted(call_id) + "}"; }
@@ -143,7 +156,7 @@ Verdict read_verdict(int status, std::string_view body) {
   Verdict out;
   if (status < 200 || status >= 300) {
     out.denial = denial_of_problem(status, body);
-    if (status == 413) out.bytes_max = bytes_max_in(out.denial.why);
+    out.bytes_max = body_bytes_max(status, out.denial);
     if (out.denial.rule != info(Code::node_unreachable).name) out.kind = Verdict::Kind::Refused;
     return out;
   }
@@ -202,7 +215,7 @@ Settled read_settled(int status, std::string_view body) {
   Settled out;
   if (status < 200 || status >= 300) {
     out.denial = denial_of_problem(status, body);
-    if (status == 413) out.bytes_max = bytes_max_in(out.denial.why);
+    out.bytes_max = body_bytes_max(status, out.denial);
     return out;
   }
   const auto document = json::parse(body);

@@ -13,12 +13,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.h"
 #include "contract/plan.h"
 #include "mcp/answers.h"
 
 namespace baton::mcp {
 
 // --- said ---------------------------------------------------------------------------------------------------------------------------
+
+// How deep arguments and outputs may nest, so that the bodies below are no deeper than the node accepts.
+inline constexpr std::size_t kJudgedDepthMax = limits::kCallBodyDepthMax - 3;
+// "nested 80 levels deep, and at most 69 can be judged"
+std::string too_deep(std::size_t depth);
 
 // {"calls":[{"call_id":...,"tool":...,"arguments":...}],"start":true}; `arguments` is canonical JSON.
 std::string proposal_body(std::string_view call_id, std::string_view tool, std::string_view arguments);

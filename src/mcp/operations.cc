@@ -16,12 +16,18 @@ namespace {
 // Members of parameters that are no part of what is asked.
 bool is_aside(std::string_view name) { return name == "_meta" || name == "requestState" || name == "inputResponses"; }
 
-std::optional<std::string> canonical_of(const std::string& text) {
+// The canonical form of parameters; empty: `problem` says why they cannot be judged.
+std::string canonical_of(const std::string& text, std::string& problem) {
+  // What is put around parameters may be too deep to be parsed, as they were not themselves.
+  if (const std::size_t depth = depth_of(text); depth > kJudgedDepthMax) {
+    problem = "the parameters are " + too_deep(depth);
+    return {};
+  }
   const auto document = json::parse(text);
-  if (!document) return std::nullopt;
-  auto out = json::canonical(document->root(), json::Numbers::Exact);
-  if (!out) return std::nullopt;
-  return std::move(*out);
+  if (document)
+    if (auto out = json::canonical(document->root(), json::Numbers::Exact)) return std::move(*out);
+  problem = "the parameters hold a number beyond all bounds";
+  return {};
 }
 
 }  // namespace
@@ -42,10 +48,7 @@ std::string Conversation::Core::judged_params(std::size_t server, json::Node par
     add(member.name(), text_of(member.value));
   }
   if (servers.size() > 1) add("server", quoted(catalogue.server_name(server)));
-  auto canonical = canonical_of("{" + members + "}");
-  if (canonical) return std::move(*canonical);
-  problem = "the parameters hold a number beyond all bounds";
-  return {};
+  return canonical_of("{" + members + "}", problem);
 }
 
 void Conversation::Core::client_operation(Ticket ticket, std::size_t server, Message& message) {
@@ -71,9 +74,7 @@ void Conversation::Core::client_operation(Ticket ticket, std::size_t server, Mes
     std::string judged = R"({"method":)" + quoted(method);
     if (params) judged += R"(,"params":)" + std::string(text_of(params));
     if (servers.size() > 1) judged += R"(,"server":)" + quoted(catalogue.server_name(server));
-    auto canonical = canonical_of(judged + "}");
-    if (canonical) call.arguments = std::move(*canonical);
-    else problem = "the parameters hold a number beyond all bounds";
+    call.arguments = canonical_of(judged + "}", problem);
   } else {
     call.arguments = judged_params(server, params, problem);
   }
@@ -83,9 +84,9 @@ void Conversation::Core::client_operation(Ticket ticket, std::size_t server, Mes
   for (const json::Member member : params.members())
     if (!is_aside(member.name()))
       members += (members.empty() ? "" : ",") + quoted(member.name()) + ':' + std::string(text_of(member.value));
-  const auto canonical = canonical_of("{" + members + "}");
-  if (!canonical) return answer_error(ticket, kInvalidParams, "the parameters hold a number beyond all bounds");
-  sent = canonical->substr(0, canonical->size() - 1);
+  sent = canonical_of("{" + members + "}", problem);
+  if (!problem.empty()) return answer_error(ticket, kInvalidParams, problem);
+  sent.pop_back();
   begin_call(std::move(call), message, std::move(sent));
 }
 
@@ -108,10 +109,11 @@ void Conversation::Core::client_listens(Ticket ticket, Message& message) {
   call.era = request.era;
   call.revision = request.revision;
   // One is judged as in the legacy era; of several a rule about `$.uri` can be true of none.
-  auto canonical = canonical_of(resources.size() == 1 ? R"({"uri":)" + std::string(text_of(resources.element(0))) + "}"
-                                                      : R"({"uris":)" + std::string(text_of(resources)) + "}");
-  if (!canonical) return answer_error(ticket, kInvalidParams, "`resourceSubscriptions` is not a list of texts");
-  call.arguments = std::move(*canonical);
+  std::string problem;
+  call.arguments = canonical_of(resources.size() == 1 ? R"({"uri":)" + std::string(text_of(resources.element(0))) + "}"
+                                                      : R"({"uris":)" + std::string(text_of(resources)) + "}",
+                                problem);
+  if (!problem.empty()) return answer_error(ticket, kInvalidParams, problem);
   call.request = message.bytes();
   request.kind = Kind::Call;
   request.call = call.number;

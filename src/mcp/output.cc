@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/sha256.h"
 #include "base/text.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::size_t kErrorTextMax = 2000;  // what the node keeps of one
 constexpr std::size_t kTypeTextMax = 40;     // what is said of a block's type
+// A text that nests deeper is no JSON to rules: it is a text.
+constexpr json::ParseLimits kJudged = {.depth_max = kJudgedDepthMax};
 
 template <std::size_t size>
 bool is_among(const std::array<std::string_view, size>& known, std::string_view name) {
@@ -200,10 +203,14 @@ void append_judged(std::string& out, json::Node node, IsSkipped skips) {
   out += '}';
 }
 
+}  // namespace
+
 bool is_of_protocol(const json::Member& member) {
   if (member.name() == "cacheScope") return member.value.is_text("public") || member.value.is_text("private");
   return (member.name() == "resultType" || member.name() == "ttlMs" || member.name() == "_meta") && !is_more(member);
 }
+
+namespace {
 
 // The reading of everything but structuredContent.
 JudgedOutput reading_of(json::Node result) {
@@ -211,7 +218,7 @@ JudgedOutput reading_of(json::Node result) {
   const bool is_text = all_of(content.elements(), is_only_text) && !has_more(result);
   if (is_text && content.is_array() && content.size() == 1) {
     const std::string_view text = content.element(0)["text"].string();
-    if (may_be_json(text) && json::parse(text)) return {std::string(text), false};
+    if (may_be_json(text) && json::parse(text, kJudged)) return {std::string(text), false};
   }
   std::string out = R"({"text":)" + quoted(text_of_blocks(content)) + R"(,"content":[)";
   bool is_first = true;
@@ -245,13 +252,6 @@ JudgedOutput reading_of(json::Node result) {
   return {out + "}", false};
 }
 
-bool has_text(json::Node value, std::string_view text) {
-  if (value.is_string()) return value.string() == text;
-  if (value.is_array()) return any_of(value.elements(), [&](json::Node one) { return has_text(one, text); });
-  return value.is_object() &&
-         any_of(value.members(), [&](const json::Member& one) { return has_text(one.value, text); });
-}
-
 bool is_same(json::Node left, json::Node right) {
   const auto first = json::canonical(left, json::Numbers::Exact);
   const auto second = json::canonical(right, json::Numbers::Exact);
@@ -264,27 +264,66 @@ json::Node wrapped_in(json::Node structured) {
   return structured.is_object() && structured.size() == 1 ? (*structured.members().begin()).value : json::Node();
 }
 
-// Is it the JSON of the whole structure, of what a wrapper wraps, or of one element of a wrapped list? An object that is wrapped is not: a
-// path means another value in it.
-bool repeats_json(json::Node value, json::Node structured) {
-  if (is_same(value, structured)) return true;
-  const json::Node wrapped = wrapped_in(structured);
-  if (!wrapped || value.is_object()) return false;
-  return is_same(value, wrapped) || any_of(wrapped.elements(), [&](json::Node one) { return is_same(value, one); });
-}
+// What a structure says, to compare many blocks with: each block costs a parse and a lookup.
+class Said {
+ public:
+  explicit Said(json::Node structured) {
+    const json::Node wrapped = wrapped_in(structured);
+    add_value(structured);
+    if (wrapped.is_string()) wrapped_text_ = wrapped.string();
+    // An object that is wrapped is no repetition: a path means another value in it.
+    if (wrapped && !wrapped.is_object()) add_value(wrapped);
+    for (const json::Node one : wrapped.elements())
+      if (!one.is_object()) add_value(one);
+    add_texts(structured);
+  }
+
+  // Is the text the JSON of the whole structure, of what a wrapper wraps, or of one element of a wrapped list? Or one of the
+  // structure's texts: it says nothing more, unless a path finds values in it.
+  bool repeats(std::string_view text) const {
+    if (text.empty() || (wrapped_text_ && *wrapped_text_ == text)) return true;
+    bool has_values = false;
+    if (may_be_json(text)) {
+      if (const auto document = json::parse(text, kJudged)) {
+        const json::Node root = document->root();
+        has_values = root.is_object() || root.is_array();
+        const auto canonical = json::canonical(root, json::Numbers::Exact);
+        if (canonical && values_.contains(*canonical)) return true;
+      }
+    }
+    return !has_values && texts_.contains(text);
+  }
+
+ private:
+  void add_value(json::Node value) {
+    if (auto canonical = json::canonical(value, json::Numbers::Exact)) values_.insert(std::move(*canonical));
+  }
+  void add_texts(json::Node value) {
+    if (value.is_string()) texts_.insert(value.string());
+    for (const json::Node one : value.elements()) add_texts(one);
+    for (const json::Member one : value.members()) add_texts(one.value);
+  }
+
+  std::set<std::string, std::less<>> values_;  // canonical
+  std::set<std::string_view> texts_;
+  std::optional<std::string_view> wrapped_text_;
+};
 
 // The Python SDK wraps a list and says each element in a block of its own. An object is one of these as long as the wrapper's name means
 // nothing in it: a path finds the list, or nothing.
 bool says_elements(json::Node content, json::Node structured) {
   const json::Node wrapped = wrapped_in(structured);
-  if (!wrapped.is_array() || wrapped.size() != content.size()) return false;
+  if (!wrapped.is_array() || !content.is_array() || wrapped.size() != content.size()) return false;
   const std::string_view name = (*structured.members().begin()).name();
-  for (std::size_t at = 0; at < wrapped.size(); ++at) {
-    const json::Node block = content.element(at), element = wrapped.element(at);
+  const json::Node::Elements elements = wrapped.elements(), blocks = content.elements();
+  auto at = blocks.begin();
+  for (const json::Node element : elements) {
+    const json::Node block = *at;
+    ++at;
     if (!is_only_text(block) || element[name]) return false;
     const std::string_view text = block["text"].string();
     if (element.is_string() && element.string() == text) continue;
-    const auto said = json::parse(text);
+    const auto said = json::parse(text, kJudged);
     if (!said || !is_same(said->root(), element)) return false;
   }
   return true;
@@ -294,19 +333,9 @@ bool says_elements(json::Node content, json::Node structured) {
 bool repeats(json::Node result, json::Node structured) {
   if (has_more(result)) return false;
   if (says_elements(result["content"], structured)) return true;
-  return all_of(result["content"].elements(), [&](json::Node block) {
-    if (!is_only_text(block)) return false;
-    const std::string_view text = block["text"].string();
-    if (text.empty()) return true;
-    const json::Node wrapped = wrapped_in(structured);
-    if (wrapped && wrapped.is_string() && wrapped.string() == text) return true;
-    std::optional<json::Document> document;
-    if (may_be_json(text))
-      if (auto parsed = json::parse(text)) document = std::move(*parsed);
-    if (document && repeats_json(document->root(), structured)) return true;
-    // One of several texts of the structure says nothing more, unless a path finds values in it.
-    return !(document && (document->root().is_object() || document->root().is_array())) && has_text(structured, text);
-  });
+  const Said said(structured);
+  return all_of(result["content"].elements(),
+                [&](json::Node block) { return is_only_text(block) && said.repeats(block["text"].string()); });
 }
 
 Outcome unjudged(std::string problem, std::size_t bytes = 0) {
@@ -317,6 +346,13 @@ Outcome unjudged(std::string problem, std::size_t bytes = 0) {
 }
 
 Outcome too_large(std::size_t bytes) { return unjudged("it is too large", bytes); }
+
+// The outcome, if the node accepts what is judged of it.
+Outcome bounded(Outcome outcome) {
+  std::size_t depth = depth_of(outcome.output.json);
+  for (const JudgedOutput& one : outcome.also) depth = std::max(depth, depth_of(one.json));
+  return depth <= kJudgedDepthMax ? std::move(outcome) : unjudged("it is " + too_deep(depth));
+}
 
 // --- types that are not known ---------------------------------------------------------------------------------------------------------
 
@@ -330,7 +366,8 @@ bool is_sampling_block(json::Node block) {
 std::string unknown_type(json::Node block) {
   if (!block["type"].is_string()) return "it has a content block without a type";
   return "it has a content block of the type `" + printable(block["type"].string(), kTypeTextMax) +
-         "`, which Baton does not know";
+         "`, which Baton does not know (`mcp: {unknown_content: drop}` in the pack's session.yaml leaves such blocks "
+         "out)";
 }
 
 // The problem with the first block of a list, or with the only one; empty: all are known.
@@ -403,7 +440,7 @@ Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
   } else {
     out.kind = Outcome::Kind::Ok;
   }
-  return out;
+  return bounded(std::move(out));
 }
 
 Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t bytes_max) {
@@ -412,7 +449,7 @@ Outcome outcome_of_other(std::string_view method, json::Node result, std::size_t
   Outcome out;
   out.kind = Outcome::Kind::Ok;
   append_judged(out.output.json, result, is_of_protocol);
-  return out;
+  return bounded(std::move(out));
 }
 
 Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
@@ -443,7 +480,7 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max) {
   }
   if (!more.empty()) judged += R"(,"more":{)" + more + "}";
   judged += '}';
-  return out;
+  return bounded(std::move(out));
 }
 
 std::string unclear_ask(json::Node request) {

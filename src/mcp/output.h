@@ -43,6 +43,8 @@ Outcome outcome_of_error(json::Node error, std::size_t bytes_max);
 // Why a client may read what a server asks it for differently; empty: it does not.
 std::string unclear_ask(json::Node request);
 
+// Is it a member that the protocol has for every result, with nothing in it but what the protocol says?
+bool is_of_protocol(const json::Member& member);
 // Has a result members beside `known` and those that the protocol has for all results?
 bool has_more_than(json::Node result, std::span<const std::string_view> known);
 // Takes `_meta` out of a result that is handed on unjudged; nothing: it has none, or one that the protocol defines.

@@ -18,6 +18,7 @@ using State = Call::State;
 
 namespace {
 
+constexpr std::string_view kRelatedTask = "io.modelcontextprotocol/related-task";
 constexpr std::size_t kWaitingMax = 16;  // messages with one result, while it is being judged
 
 Denial unjudged(std::string_view tool, std::string_view problem) {
@@ -52,6 +53,14 @@ std::optional<Splice> without_others(json::Node said) {
   }
   if (!has_others) return std::nullopt;
   return replacing(said, out + "}");
+}
+
+// The task that an answer says it is about; no node: it says none. The result of a task is a tool's, whose members are its own.
+json::Node task_said(json::Node result, bool is_of_tool) {
+  if (const json::Node related = result["_meta"][kRelatedTask]["taskId"]) return related;
+  if (is_of_tool) return {};
+  if (const json::Node id = result["taskId"]) return id;
+  return result["task"]["taskId"];
 }
 
 // Null is as good as nothing.
@@ -157,6 +166,11 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t server, Messag
     return answer_error(ticket, error_code_of(message), "the server refused what it was asked about the task");
   }
   const json::Node result = message.result();
+  // The output of another task would be judged, and handed on, as this one's.
+  if (const json::Node said = task_said(result, request.kind == Kind::TaskResult);
+      said && (!said.is_string() || task_key(server, said.string()) != key))
+    return answer_error(ticket, kInternalError,
+                        "the server `" + catalogue.server_name(server) + "` answered about another task");
   if (has_input_requests(result))
     return answer_error(ticket, kDenied, "the task asks the client for input, which is not supported for tasks");
   // Whatever it answers, an output is one.
@@ -176,7 +190,8 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t server, Messag
 // Of the tasks of this conversation what a handle has; of no other.
 void Conversation::Core::task_list_answered(Ticket ticket, std::size_t server, Message& message) {
   const json::Node list = message.result()["tasks"];
-  if (!list.is_array()) return pass_answer(ticket, message);
+  if (message.kind() == Message::Kind::Error) return pass_answer(ticket, message);
+  if (!list.is_array()) return answer_error(ticket, kInternalError, no_list(server, "tasks"));
   std::string kept = "[";
   for (const json::Node one : list.elements()) {
     const json::Node id = one["taskId"];

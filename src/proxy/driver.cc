@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proxy/driver.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
@@ -333,6 +334,8 @@ class Driver::Core final : public std::enable_shared_from_this<Driver::Core>, pu
     out.version = options.version;
     out.client_bytes_max = options.client_bytes_max;
     out.server_bytes_max = options.server_bytes_max;
+    out.begin_time = options.request_timeout.count();
+    out.list_time = std::min(out.list_time, out.begin_time);
     return out;
   }
 

@@ -49,7 +49,8 @@ struct Options {
 
   std::size_t client_bytes_max = 4u << 20;
   std::size_t server_bytes_max = 64u << 20;
-  std::chrono::milliseconds request_timeout = std::chrono::seconds(300);  // of a server behind HTTP: to the first byte
+  // Of a server behind HTTP: to the first byte. Of any server: to answer what Baton itself asks it, at most.
+  std::chrono::milliseconds request_timeout = std::chrono::seconds(300);
   std::string version = "0";
 };
 

@@ -120,8 +120,9 @@ class Reading final : public BackListener {
     return members;
   }
   void page(const mcp::Message& heard) {
-    for (const json::Node tool : heard.result()["tools"].elements())
-      (tools_ += tools_.empty() ? "" : ",") += mcp::text_of(tool);
+    const json::Node tools = heard.result()["tools"];
+    if (!tools.is_array()) return finish("its answer to `tools/list` has no list `tools`");
+    for (const json::Node tool : tools.elements()) (tools_ += tools_.empty() ? "" : ",") += mcp::text_of(tool);
     const json::Node cursor = heard.result()["nextCursor"];
     if (!cursor.is_string()) return finish({});
     if (++pages_ >= kPagesMax || tools_.size() > shared_.options.server_bytes_max)

@@ -133,7 +133,7 @@ class Server:
             result({})
         elif method == "tools/list":
             at = int(params.get("cursor", 0))
-            page = {"tools": self.tools[at:at + PAGE]}
+            page = {"tools": said.get("tools_are", self.tools[at:at + PAGE])}
             if at + PAGE < len(self.tools):
                 page["nextCursor"] = str(at + PAGE)
             if modern:

@@ -36,8 +36,7 @@ constexpr std::string_view kDefaultRole = "agent";
 // Null when it is none; `refused` says why.
 std::shared_ptr<const Question> read_question(std::string text, std::size_t bytes_max,
                                               std::vector<Diagnostic>& refused) {
-  auto document =
-      json::parse_owned(std::move(text), {.bytes_max = bytes_max, .depth_max = limits::kCallArgumentsDepthMax + 8});
+  auto document = json::parse_owned(std::move(text), {.bytes_max = bytes_max, .depth_max = limits::kCallBodyDepthMax});
   if (document && document->root().is_object()) return std::make_shared<const Question>(Question{std::move(*document)});
   refused = {
       report(Code::SESSION_OPTIONS, {},
