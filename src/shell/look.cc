@@ -45,6 +45,7 @@ class Look {
   void make(std::size_t from);
   void cmake();
   void database(std::string_view name);
+  void limits();
   void number(const Word& word);
   void names(std::string_view text);
   void test();
@@ -493,6 +494,7 @@ void Look::builtin(std::string_view name) {
   const bool is_test = name == "test" || name == "[";
   if (is_test) test();
   if (name == "printf") printf();
+  if (name == "ulimit") limits();
   const bool takes_number = name == "exit" || name == "return" || name == "shift" || name == "break" ||
                             name == "continue" || name == "ulimit" || name == "umask";
   for (std::size_t at = 1; at < size(); ++at) {
@@ -503,6 +505,19 @@ void Look::builtin(std::string_view name) {
       note(Opaque::Arithmetic);
     if (takes_number && name != "ulimit" && name != "umask") number(word);
     else if (takes_number && !word.is_literal() && !word.text.empty()) note(Opaque::Arithmetic);
+  }
+}
+
+// `ulimit -f 0`, `ulimit 0`: where no file may become so long, a shell leaves behind the file of a here-document.
+void Look::limits() {
+  bool is_of_files = true;
+  for (std::size_t at = 1; at < size(); ++at) {
+    const std::string_view text = words_[at].text;
+    if (text.starts_with('-')) {
+      if (text.find_first_not_of("-HS") != text.npos) is_of_files = text.find('f') != text.npos;
+    } else if (is_of_files && text != "unlimited") {
+      note(Opaque::UnknownPath);
+    }
   }
 }
 

@@ -147,8 +147,17 @@ void sqlite_lines(char* text) {
     if (line != nullptr) ++line;
   }
 }
+// Standard input is read when no text stands behind the name of the database.
 void sqlite(char** words) {
-  for (; *words != nullptr; ++words) sqlite_lines(*words);
+  int operands = 0;
+  bool is_value = false;
+  for (; *words != nullptr; ++words) {
+    const bool is_option = !is_value && **words == '-';
+    if (!is_value && !is_option) ++operands;
+    is_value = is_option && (is(*words, "-cmd") || is(*words, "-init") || is(*words, "--cmd") || is(*words, "--init"));
+    sqlite_lines(*words);
+  }
+  if (operands > 1) return;
   char text[512] = {};
   if (::read(0, text, sizeof(text) - 1) > 0) sqlite_lines(text);
 }
