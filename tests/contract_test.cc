@@ -455,18 +455,6 @@ TEST(PlanOf, AssertionsKnowTheirDocument) {
                                         Scope::Call}));
 }
 
-// An operation of an MCP server has no request or response at a model: its parameters have these names.
-TEST(PlanOf, AssertionsOfServerOperationsAreOfTheCall) {
-  SourceFile file = tool_file("server:sampling");
-  file.text.replace(file.text.find("input_invariants: []"), 20,
-                    "input_invariants: [{path: $.messages, exists: true}, {path: $.tools, exists: true}]");
-  PackSource pack;
-  pack.contracts = {file};
-  const auto plan = plan_of(pack);
-  ASSERT_TRUE(plan);
-  for (const Invariant& one : plan->tools[0].input_assertions) EXPECT_EQ(one.scope, Scope::Call);
-}
-
 TEST(PlanOf, ResourcesOfPreconditionsMayBeElsewhereInTheEarlierCall) {
   PackSource pack;
   pack.contracts = {

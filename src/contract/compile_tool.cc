@@ -273,9 +273,7 @@ class ToolReader {
       auto invariant = invariant_at(findings_, entry);
       if (!invariant) continue;
       const std::string name = first_name(invariant->at.path);
-      // An operation of an MCP server comes without a request and a response: what has their names is its own.
-      const bool boundary =
-          !is_server_operation(tool_.name) && std::ranges::find(kBoundaryNames, name) != kBoundaryNames.end();
+      const bool boundary = std::ranges::find(kBoundaryNames, name) != kBoundaryNames.end();
       invariant->scope = boundary ? Scope::Boundary : Scope::Call;
       if (entry["scope"].is_string()) {
         invariant->scope = entry["scope"].is_text("boundary") ? Scope::Boundary : Scope::Call;
