@@ -464,9 +464,20 @@ TEST(McpOutput, WhatIsTooDeepForTheNode) {
     return R"({"content":[{"type":"text","text":")" + text + R"("}]})";
   };
   EXPECT_EQ(outcome_of(block(nested(kJudgedDepthMax))).output.json, nested(kJudgedDepthMax));
-  // A text that is too deep to be JSON is a text.
-  EXPECT_TRUE(outcome_of(block(nested(kJudgedDepthMax + 1))).output.json.starts_with(R"({"text":"[[[)"));
-  EXPECT_TRUE(outcome_of(block(nested(400))).output.is_text);
+  // Clients read values in a text that is too deep for rules.
+  EXPECT_EQ(outcome_of(block(nested(kJudgedDepthMax + 1))).unjudged, problem);
+  EXPECT_FALSE(outcome_of(block(nested(400))).unjudged.empty());
+  EXPECT_FALSE(outcome_of(block(nested(2000))).unjudged.empty());
+  const std::string deep = R"({\"good\":false,\"x\":)" + nested(kJudgedDepthMax) + "}";
+  EXPECT_FALSE(outcome_of(R"({"structuredContent":{"good":true,"j":")" + deep +
+                          R"("},"content":[{"type":"text","text":")" + deep + R"("}]})")
+                   .unjudged.empty());
+  // So do they in one with a key twice: it is judged by itself.
+  const std::string twice = R"({\"good\":false,\"good\":false})";
+  EXPECT_EQ(outcome_of(R"({"structuredContent":{"good":true,"j":")" + twice +
+                       R"("},"content":[{"type":"text","text":")" + twice + R"("}]})")
+                .also.size(),
+            1U);
   const auto structure = [](std::size_t depth) { return R"({"structuredContent":{"a":)" + nested(depth - 1) + "}}"; };
   EXPECT_EQ(outcome_of(structure(kJudgedDepthMax)).kind, Outcome::Kind::Ok);
   EXPECT_EQ(outcome_of(structure(kJudgedDepthMax + 1)).unjudged, problem);

@@ -253,7 +253,7 @@ void add_mcp(Command& app, Action& chosen) {
       ->capture_default_str();
   command
       ->add_option("--timeout", arguments->timeout_seconds,
-                   "Seconds that --upstream has until its answer begins, and that any server has to begin")
+                   "Seconds that --upstream has until its answer begins, and each of several servers to begin")
       ->between(std::uint64_t{1}, std::uint64_t{86'400})
       ->capture_default_str();
   add_node_options(*command, arguments->node, Presents::Session, Changes::Nothing, {});

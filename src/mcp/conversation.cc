@@ -602,6 +602,8 @@ void Conversation::Core::answer_failed(std::size_t server, Ticket ticket, const 
 }
 
 void Conversation::Core::server_answer(std::size_t server, Message& message) {
+  // The client has a list without it.
+  if (std::exchange(servers[server].was_left_out, false)) tell_tools_changed();
   const auto by = by_sent_id[server].find(std::string(message.id_text()));
   if (by == by_sent_id[server].end()) {
     ++counts.unexpected;

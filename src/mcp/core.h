@@ -182,10 +182,11 @@ struct OwnRequest {
 
 struct ServerState {
   bool is_gone = false;
-  bool returns = true;    // of one that is gone: it is being started again
-  bool is_ready = true;   // false: it is told again what it was told at the beginning
-  bool refuses = false;   // it was, and did not take it
-  bool has_tools = true;  // as far as is known
+  bool returns = true;        // of one that is gone: it is being started again
+  bool is_ready = true;       // false: it is told again what it was told at the beginning
+  bool refuses = false;       // it was, and did not take it
+  bool was_left_out = false;  // of a list, because it did not answer in time
+  bool has_tools = true;      // as far as is known
   bool has_prompts = true, has_resources = true;
   std::uint64_t generation = 1, seen = 0;  // of its definitions: now, and when they were last read whole
   std::uint64_t chain = 0;                 // the generation of the list whose pages the client reads
@@ -330,7 +331,7 @@ class Conversation::Core {
   void read_page(Gathering& gathering, OwnRequest& own, std::size_t server, Message& message);
   void gathered(std::uint64_t number);
   void ask_pins(std::size_t server);
-  std::string why_not_begun(const OwnRequest& own, Message* message, std::string_view problem) const;
+  std::string why_not_begun(const OwnRequest& own, Message* message, std::string_view problem);
   OwnRequest own_list(std::size_t server, std::uint64_t gathering) const;
   ToolsPage take_apart(std::size_t server, json::Node tools);
   // Has the tool the name of an operation (server:resources.read, ...), with or without the name of its server?

@@ -20,6 +20,8 @@ constexpr std::string_view kOfResource[] = {"_meta", "annotations", "description
                                             "name",  "size",        "title",       "uri"};
 constexpr std::string_view kOfTemplate[] = {"_meta",    "annotations", "description", "icons",
                                             "mimeType", "name",        "title",       "uriTemplate"};
+constexpr std::string_view kOfTask[] = {"createdAt",     "lastUpdatedAt", "pollInterval", "status",
+                                        "statusMessage", "taskId",        "ttl"};
 constexpr std::string_view kOfServer[] = {"description", "icons", "name", "title", "version", "websiteUrl"};
 constexpr std::string_view kOfInitialize[] = {"_meta", "capabilities", "instructions", "protocolVersion", "serverInfo"};
 constexpr std::string_view kOfDiscover[] = {"_meta",      "cacheScope", "capabilities",      "instructions",
@@ -32,15 +34,11 @@ struct Known {
   std::string_view what;
   Names of_element, of_answer;
 };
-constexpr Known kKnown[] = {{"tools", kOfTool, kOfList},
-                            {"prompts", kOfPrompt, kOfList},
-                            {"resources", kOfResource, kOfList},
-                            {"resourceTemplates", kOfTemplate, kOfList},
-                            {"initialize", {}, kOfInitialize},
-                            {"server/discover", {}, kOfDiscover},
-                            {"ping", {}, kOfEmpty},
-                            {"logging/setLevel", {}, kOfEmpty},
-                            {"resources/unsubscribe", {}, kOfEmpty},
+constexpr Known kKnown[] = {{"tools", kOfTool, kOfList},           {"prompts", kOfPrompt, kOfList},
+                            {"resources", kOfResource, kOfList},   {"resourceTemplates", kOfTemplate, kOfList},
+                            {"tasks", kOfTask, kOfList},           {"initialize", {}, kOfInitialize},
+                            {"server/discover", {}, kOfDiscover},  {"ping", {}, kOfEmpty},
+                            {"logging/setLevel", {}, kOfEmpty},    {"resources/unsubscribe", {}, kOfEmpty},
                             {"subscriptions/listen", {}, kOfEmpty}};
 
 const Known& known_of(std::string_view what) { return *std::ranges::find(kKnown, what, &Known::what); }

@@ -83,7 +83,8 @@ void Conversation::Core::send_own(std::uint64_t number, std::string_view params,
   const std::string id = id_for_server(own.server);
   own.ticket = send({Sent::Whose::Own, own.server, id, number}, request(id, own.method, params), kAside, own.method, {},
                     revision);
-  own.timer = arm(number, time_for(own));
+  // One that was restarted may take as long as it likes: its calls are answered meanwhile, and then it is back.
+  if (own.kind != OwnRequest::Kind::Initialize) own.timer = arm(number, time_for(own));
 }
 
 // A server may have to be downloaded before it can begin. A client whose `server/discover` fails goes on with `initialize`.
@@ -102,7 +103,7 @@ void Conversation::Core::own_timed_out(std::uint64_t number) {
   out->push_back(Note{"the server `" + catalogue.server_name(server) + "` " + problem});
   if (own.method != "initialize") withdraw(own.ticket, "it took too long");  // which is never cancelled
   forget_sent(own.ticket);
-  if (own.kind == OwnRequest::Kind::Initialize) servers[server].refuses = true;
+  if (own.kind == OwnRequest::Kind::List) servers[server].was_left_out = true;
   own_answered(number, server, nullptr, problem);
 }
 
@@ -657,7 +658,7 @@ void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, 
     case OwnRequest::Kind::Broadcast: return;
     case OwnRequest::Kind::Initialize:
       if (!is_result) {
-        servers[server].refuses = servers[server].refuses || message != nullptr;
+        servers[server].refuses = message != nullptr;
         out->push_back(
             Note{"the server `" + catalogue.server_name(server) + "` came back and could not be begun with"});
         return;
@@ -684,10 +685,10 @@ void Conversation::Core::own_answered(std::uint64_t number, std::size_t server, 
   if (--gathering->second.waits_for == 0) gathered(own.gathering);
 }
 
-std::string Conversation::Core::why_not_begun(const OwnRequest& own, Message* message, std::string_view problem) const {
+std::string Conversation::Core::why_not_begun(const OwnRequest& own, Message* message, std::string_view problem) {
   const std::string who = "the server `" + catalogue.server_name(own.server) + "` ";
   if (message == nullptr) return problem.empty() ? unreachable_text(own.server) : who + std::string(problem);
-  const json::Node said = message->error()["message"];
+  const json::Node said = may_say(own.server, "error", message->error()) ? message->error()["message"] : json::Node();
   return who + "answered `" + own.method + "` with the error " + std::to_string(error_code_of(*message)) +
          (said.is_string() ? ", `" + printable(said.string(), 200) + "`" : "");
 }

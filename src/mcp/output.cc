@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kErrorTextMax = 2000;  // what the node keeps of one
 constexpr std::size_t kTypeTextMax = 40;     // what is said of a block's type
-// A text that nests deeper is no JSON to rules: it is a text.
 constexpr json::ParseLimits kJudged = {.depth_max = kJudgedDepthMax};
 
 template <std::size_t size>
@@ -218,7 +217,11 @@ JudgedOutput reading_of(json::Node result) {
   const bool is_text = all_of(content.elements(), is_only_text) && !has_more(result);
   if (is_text && content.is_array() && content.size() == 1) {
     const std::string_view text = content.element(0)["text"].string();
-    if (may_be_json(text) && json::parse(text, kJudged)) return {std::string(text), false};
+    if (may_be_json(text)) {
+      const auto parsed = json::parse(text, kJudged);
+      // One that nests too deep is JSON to others: bounded() refuses it.
+      if (parsed || parsed.error().fault == json::Fault::TooDeep) return {std::string(text), false};
+    }
   }
   std::string out = R"({"text":)" + quoted(text_of_blocks(content)) + R"(,"content":[)";
   bool is_first = true;
@@ -264,6 +267,12 @@ json::Node wrapped_in(json::Node structured) {
   return structured.is_object() && structured.size() == 1 ? (*structured.members().begin()).value : json::Node();
 }
 
+// Others read values in what rules do not take for JSON.
+bool others_read(json::Fault fault) {
+  return fault == json::Fault::TooDeep || fault == json::Fault::DuplicateKey || fault == json::Fault::TooManyMembers ||
+         fault == json::Fault::LoneSurrogate;
+}
+
 // What a structure says, to compare many blocks with: each block costs a parse and a lookup.
 class Said {
  public:
@@ -289,6 +298,8 @@ class Said {
         has_values = root.is_object() || root.is_array();
         const auto canonical = json::canonical(root, json::Numbers::Exact);
         if (canonical && values_.contains(*canonical)) return true;
+      } else {
+        has_values = others_read(document.error().fault);
       }
     }
     return !has_values && texts_.contains(text);
@@ -347,7 +358,7 @@ Outcome unjudged(std::string problem, std::size_t bytes = 0) {
 
 Outcome too_large(std::size_t bytes) { return unjudged("it is too large", bytes); }
 
-// The outcome, if the node accepts what is judged of it.
+// The outcome, if the node accepts what is judged of it. A text that nests too deep to be parsed is JSON here.
 Outcome bounded(Outcome outcome) {
   std::size_t depth = depth_of(outcome.output.json);
   for (const JudgedOutput& one : outcome.also) depth = std::max(depth, depth_of(one.json));

@@ -55,12 +55,11 @@ std::optional<Splice> without_others(json::Node said) {
   return replacing(said, out + "}");
 }
 
-// The task that an answer says it is about; no node: it says none. The result of a task is a tool's, whose members are its own.
-json::Node task_said(json::Node result, bool is_of_tool) {
-  if (const json::Node related = result["_meta"][kRelatedTask]["taskId"]) return related;
-  if (is_of_tool) return {};
-  if (const json::Node id = result["taskId"]) return id;
-  return result["task"]["taskId"];
+// Does an answer name a task in one of its places, and another than this? The result of a task is a tool's, whose members are its own.
+bool says_another_task(json::Node result, bool is_of_tool, std::string_view id) {
+  const auto is_other = [&](json::Node said) { return said && !said.is_text(id); };
+  if (is_other(result["_meta"][kRelatedTask]["taskId"])) return true;
+  return !is_of_tool && (is_other(result["taskId"]) || is_other(result["task"]["taskId"]));
 }
 
 // Null is as good as nothing.
@@ -167,8 +166,7 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t server, Messag
   }
   const json::Node result = message.result();
   // The output of another task would be judged, and handed on, as this one's.
-  if (const json::Node said = task_said(result, request.kind == Kind::TaskResult);
-      said && (!said.is_string() || task_key(server, said.string()) != key))
+  if (says_another_task(result, request.kind == Kind::TaskResult, std::string_view(key).substr(key.find('/') + 1)))
     return answer_error(ticket, kInternalError,
                         "the server `" + catalogue.server_name(server) + "` answered about another task");
   if (has_input_requests(result))
@@ -199,6 +197,7 @@ void Conversation::Core::task_list_answered(Ticket ticket, std::size_t server, M
     kept += (kept.size() > 1 ? "," : "") + std::string(text_of(one));
   }
   std::vector<Splice> splices = {replacing(list, kept + "]")};
+  withhold_members(server, "tasks", message.result(), splices);
   pass_answer(ticket, message, std::move(splices));
 }
 
