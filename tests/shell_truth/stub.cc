@@ -147,15 +147,15 @@ void sqlite_lines(char* text) {
     if (line != nullptr) ++line;
   }
 }
-// Standard input is read when no text stands behind the name of the database.
+// The first operand is the database. Standard input is read when no text stands behind it.
 void sqlite(char** words) {
   int operands = 0;
   bool is_value = false;
   for (; *words != nullptr; ++words) {
     const bool is_option = !is_value && **words == '-';
     if (!is_value && !is_option) ++operands;
+    if (is_value || operands > 1) sqlite_lines(*words);
     is_value = is_option && (is(*words, "-cmd") || is(*words, "-init") || is(*words, "--cmd") || is(*words, "--init"));
-    sqlite_lines(*words);
   }
   if (operands > 1) return;
   char text[512] = {};
@@ -197,8 +197,9 @@ void launch(const char* name, char** words) {
     if (*words != nullptr) start(words);
   }
   if (is(name, "cmake") && is(words[0], "-E") && (is(words[1], "env") || is(words[1], "time"))) {
+    const bool is_env = is(words[1], "env");
     words += 2;
-    while (*words != nullptr && (**words == '-' || is_assignment(*words))) ++words;
+    while (is_env && *words != nullptr && (**words == '-' || is_assignment(*words))) ++words;
     start(words);
   }
 }
