@@ -15,6 +15,7 @@
 #include "mcp/conversation.h"
 #include "mcp/message.h"
 #include "mcp/methods.h"
+#include "mcp/outline.h"
 #include "mcp/output.h"
 #include "properties.h"
 
@@ -161,7 +162,9 @@ class World {
       ++may_be_answered_["null"];
       return;
     }
-    ++may_be_answered_[message.id_text().empty() ? "null" : std::string(message.id_text())];
+    const bool is_broken = message.kind() == Message::Kind::Broken;
+    const std::string id = is_broken ? m::id_to_answer(message) : std::string(message.id_text());
+    ++may_be_answered_[id.empty() ? "null" : id];
   }
 
   std::string request(std::uint8_t which) {

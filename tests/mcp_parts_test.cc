@@ -425,8 +425,10 @@ TEST(McpOutput, WhatRulesSee) {
   EXPECT_EQ(outcome_of(R"({"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]})").output.json,
             R"({"text":"","content":["image"],"blocks":[{"type":"image","data":{"bytes":3,"sha256":)" +
                 mcp::quoted(sha256_hex("AAAA")) + R"(},"mimeType":"image/png"}]})");
-  for (const char* none : {R"({"content":[]})", "{}", R"([1])", "null"})
+  for (const char* none : {R"({"content":[]})", "{}"})
     EXPECT_EQ(outcome_of(none).output.json, R"({"text":"","content":[]})") << none;
+  for (const char* other : {R"([1])", "null", R"("text")", "7", "true"})
+    EXPECT_EQ(outcome_of(other).unjudged, "it is not an object") << other;
   const Outcome error =
       outcome_of(R"({"content":[{"type":"text","text":"broken"}],"isError":true,"structuredContent":{}})");
   EXPECT_EQ(error.kind, Outcome::Kind::Error);

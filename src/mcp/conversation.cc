@@ -34,16 +34,6 @@ std::vector<Outline> outlines_in(const Message& message) {
   return {std::move(out)};
 }
 
-// Of a request that cannot be parsed, because it nests too deep for instance: its client waits for an answer with its id.
-std::string id_of_broken(const Message& message) {
-  if (message.root()) return message.id_text();
-  const std::vector<Outline> said = outlines_of(message.bytes());
-  if (said.size() != 1 || !said[0].has_version || !said[0].has_method || said[0].ids.size() != 1) return {};
-  if (said[0].is_after_text || said[0].is_piece) return {};
-  const auto id = json::parse(said[0].ids[0]);
-  return id ? id_key(id->root()) : std::string();
-}
-
 }  // namespace
 
 Conversation::Core::Core(Options given)
@@ -272,7 +262,7 @@ void Conversation::Core::from_client(Stream stream, std::string bytes, std::uint
 void Conversation::Core::take_in(Stream stream, Message& message, std::uint64_t batch) {
   switch (message.kind()) {
     case Message::Kind::Broken: {
-      std::string error = error_message(id_of_broken(message), message.fault_code(), message.fault());
+      std::string error = error_message(id_to_answer(message), message.fault_code(), message.fault());
       if (batch == 0) return say(stream, std::move(error), message.fault_code());
       Batch& of = batches[batch];
       of.answers += (of.answers.empty() ? "" : ",") + error;

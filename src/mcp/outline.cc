@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mcp/outline.h"
 
+#include "json/parse.h"
+
 namespace baton::mcp {
 namespace {
 
@@ -105,6 +107,15 @@ std::vector<Outline> outlines_of(std::string_view text) {
     out.push_back(std::move(message));
   }
   return out;
+}
+
+std::string id_to_answer(const Message& broken) {
+  if (broken.root()) return broken.id_text();
+  const std::vector<Outline> said = outlines_of(broken.bytes());
+  if (said.size() != 1 || !said[0].has_version || !said[0].has_method || said[0].ids.size() != 1) return {};
+  if (said[0].is_after_text || said[0].is_piece) return {};
+  const auto id = json::parse(said[0].ids[0]);
+  return id ? id_key(id->root()) : std::string();
 }
 
 }  // namespace baton::mcp

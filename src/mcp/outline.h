@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mcp/message.h"
+
 namespace baton::mcp {
 
 struct Outline {
@@ -25,5 +27,9 @@ struct Outline {
 };
 
 std::vector<Outline> outlines_of(std::string_view text);
+
+// The id of the answer to a client's message that is broken, as JSON in one spelling: its client waits for an answer with that id, also
+// when the message nests too deep to be parsed. Empty: the text does not say which request it is, and the answer has the id null.
+std::string id_to_answer(const Message& broken);
 
 }  // namespace baton::mcp

@@ -433,6 +433,7 @@ std::string problem_in_other(std::string_view method, json::Node result) {
 
 Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
   if (const std::size_t bytes = text_of(result).size(); bytes > bytes_max) return too_large(bytes);
+  if (!result.is_object()) return unjudged("it is not an object");
   const json::Node content = result["content"];
   if (content && !content.is_array()) return unjudged("its `content` is not a list");
   if (std::string problem = unknown_in(content, is_tool_block); !problem.empty()) return unjudged(std::move(problem));

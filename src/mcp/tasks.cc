@@ -36,16 +36,21 @@ json::Node task_id_in(json::Node result) {
   return is_only_task(result) ? result["taskId"] : json::Node();
 }
 
-// What is said of a task, with the members that a task has and its output, which is judged: nobody judges the others. Nothing: it has
-// no others.
+// Null is as good as nothing.
+json::Node present(json::Node node) { return node.is_null() ? json::Node() : node; }
+
+// What is said of a task, with the members that a task has and its output, which is judged: nobody judges the others. A task that has a
+// result has no error: of the two only the result is judged. Nothing: it has no others.
 std::optional<Splice> without_others(json::Node said) {
-  constexpr auto kKnown = std::to_array<std::string_view>({"result", "error", "inputRequests"});
+  constexpr auto kWithResult = std::to_array<std::string_view>({"result", "inputRequests"});
+  constexpr auto kWithError = std::to_array<std::string_view>({"error", "inputRequests"});
+  const std::span<const std::string_view> known = present(said["result"]) ? kWithResult : kWithError;
   std::string out = "{";
   bool has_others = false;
   for (const json::Member one : said.members()) {
     const bool is_known = one.name() == "_meta"
                               ? !removing_meta(said)
-                              : is_of_task(one) || std::ranges::find(kKnown, one.name()) != kKnown.end();
+                              : is_of_task(one) || std::ranges::find(known, one.name()) != known.end();
     has_others = has_others || !is_known;
     if (!is_known) continue;
     out += (out.size() > 1 ? "," : "") + quoted(one.name()) + ':';
@@ -61,9 +66,6 @@ bool says_another_task(json::Node result, bool is_of_tool, std::string_view id) 
   if (is_other(result["_meta"][kRelatedTask]["taskId"])) return true;
   return !is_of_tool && (is_other(result["taskId"]) || is_other(result["task"]["taskId"]));
 }
-
-// Null is as good as nothing.
-json::Node present(json::Node node) { return node.is_null() ? json::Node() : node; }
 
 }  // namespace
 
