@@ -90,7 +90,7 @@ const std::string_view kForms[] = {
     R"json({"jsonrpc":"2.0","id":1,"result":{"tools":[
        {"name":"no","description":"line\nbreak: # x","inputSchema":{"type":"object","properties":{"n":{"minimum":1,"pattern":"(?=x)"}}}},
        {"name":"1"},{"name":"on","annotations":{"readOnlyHint":true}},
-       {"name":"delete.all:now","annotations":{"idempotentHint":true}},
+       {"name":"delete.all.now","annotations":{"idempotentHint":true}},
        {"name":"save","annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true},
         "outputSchema":{"type":"object"}}]}})json",
     R"json([{"type":"function","function":{"name":"no","parameters":{"type":"object"}}},{"type":"function","name":"1","parameters":{}}])json",
@@ -113,7 +113,7 @@ TEST(ContractStarter, EveryFormOfDefinitionsGivesAPackThatCompiles) {
 
 TEST(ContractStarter, HintsBecomeFieldsWhereThatIsSafe) {
   const auto plan = plan_of(files_of(from_tools(kForms[0]).starter));
-  const Tool &save = plan->tools[*plan->find_tool("save")], &wipe = plan->tools[*plan->find_tool("delete.all:now")];
+  const Tool &save = plan->tools[*plan->find_tool("save")], &wipe = plan->tools[*plan->find_tool("delete.all.now")];
   EXPECT_EQ(save.evidence, Evidence::LocalTransaction);  // it has an output schema
   EXPECT_EQ(save.retries.max_attempts, 3);               // idempotentHint
   EXPECT_EQ(save.total_ms, 60'000);                      // openWorldHint
@@ -130,6 +130,50 @@ TEST(ContractStarter, NamesThatAreNoFilesAreSkippedAndSaid) {
   EXPECT_EQ(names, (std::set<std::string>{"good.yaml", "session.yaml", "tools.json"}));
   EXPECT_EQ(made.starter.skipped.size(), 7u);
   plan_of(files_of(made.starter));  // compiles
+}
+
+struct PermissionCase {
+  std::string name, hints;
+  bool is_kept;
+};
+
+// A server chooses the names and the hints in its list.
+TEST(ContractStarter, NamesThatWouldPermitSomethingElseAreSkipped) {
+  const PermissionCase cases[] = {
+      {"server:sampling", R"({"readOnlyHint":true})", false},  // an operation
+      {"server:request", R"({"readOnlyHint":true})", false},
+      {"server:unheard", R"({"readOnlyHint":true})", false},
+      {"files:look", R"({"readOnlyHint":true})", false},  // a tool of another server
+      {":look", R"({"readOnlyHint":true})", false},
+      {"look:", R"({"readOnlyHint":true})", false},
+      {"delete.all:now", "{}", false},  // whatever it is guessed to do
+      {"Bash", R"({"readOnlyHint":true})", false},
+      {"Bash", R"({"destructiveHint":true})", false},
+      {"Read", R"({"readOnlyHint":true})", false},
+      {"WebFetch", "{}", false},
+      {"replace", R"({"readOnlyHint":true})", false},  // Gemini CLI's tool that edits files
+      {"replace", "{}", true},                         // blocked until somebody decides
+      {"bash", R"({"readOnlyHint":true})", false},
+      {"spawn_agent", R"({"readOnlyHint":true})", false},  // Codex'
+      {"web_fetch", "{}", false},                          // reads, by its name
+      {"read_file", "{}", true},                           // Gemini CLI's reads as well
+      {"write_file", R"({"readOnlyHint":true})", true},    // its name says that it writes: blocked
+      {"look", R"({"readOnlyHint":true})", true},
+  };
+  for (const PermissionCase& one : cases) {
+    const FromTools made = from_tools(R"({"tools":[{"name":"other"},{"name":")" + one.name + R"(","annotations":)" +
+                                      one.hints + "}]}");
+    const std::string shown = one.name + " " + one.hints;
+    const Files files = files_of(made.starter);
+    EXPECT_EQ(files.contains(one.name + ".yaml"), one.is_kept) << shown;
+    EXPECT_EQ(made.starter.skipped.empty(), one.is_kept) << shown;
+    const auto plan = plan_of(files);
+    EXPECT_EQ(plan->find_tool(one.name).has_value(), one.is_kept) << shown;
+    for (const std::string& skipped : made.starter.skipped) {
+      EXPECT_NE(skipped.find("`" + one.name + "`: "), std::string::npos) << skipped;
+      EXPECT_NE(skipped.find("write the contract `SERVER:" + one.name + "` yourself"), std::string::npos) << skipped;
+    }
+  }
 }
 
 TEST(ContractStarter, WhatIsNoDefinitionIsReportedAndDoesNotGetIntoThePack) {

@@ -99,6 +99,11 @@ std::optional<contract::Starter> starter_for(World& world, const Arguments& argu
   return out;
 }
 
+void print_skipped(World& world, const contract::Starter& starter) {
+  for (const std::string& skipped : starter.skipped)
+    world.print_error("baton: skipped " + printable(skipped, 500) + "\n");
+}
+
 // Nothing (and a message) when the definitions cannot be read.
 std::optional<contract::Starter> starter_of(World& world, const Arguments& arguments) {
   if (!arguments.client.empty()) return starter_for(world, arguments);
@@ -116,8 +121,10 @@ std::optional<contract::Starter> starter_of(World& world, const Arguments& argum
     world.print_error(render_human({finding.diagnostic}, finding.file, *text, world.colour_errors));
     starter.skipped.push_back("an entry that is no tool definition of its own");
   }
-  if (starter.files.size() <= 2)  // session.yaml and tools.json
+  if (starter.files.size() <= 2) {  // session.yaml and tools.json
+    print_skipped(world, starter);
     return could_not(world, "there is no tool in " + source + " to write a contract for"), std::nullopt;
+  }
   return starter;
 }
 
@@ -146,8 +153,7 @@ int make_new(World& world, const Arguments& arguments) {
       return could_not(world, written.error().text());
     world.print((folder / file.name).string() + "\n");
   }
-  for (const std::string& skipped : starter->skipped)
-    world.print_error("baton: skipped " + printable(skipped, 400) + "\n");
+  print_skipped(world, *starter);
   return starter->skipped.empty() ? kYes : kNo;
 }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "contract/compiler.h"
 #include "contract/shapes.h"
+#include "hooks/names.h"
 #include "json/value.h"
 
 namespace baton::contract {
@@ -346,6 +347,34 @@ string contract_for(const string& name, const ToolSchema& definition) {
   return out;
 }
 
+constexpr hooks::Client kClients[] = {hooks::Client::Claude,  hooks::Client::Codex,    hooks::Client::Gemini,
+                                      hooks::Client::Copilot, hooks::Client::OpenCode, hooks::Client::Cursor};
+
+// Would a contract of this bare name permit a tool of a coding agent's own? Names that no server is expected to use always count. Of the
+// others, a contract that reads counts where the agent's own tool does more than read files, or where Baton does not know what it does.
+bool permits_tool_of_agent(const string& name, SideEffect effect) {
+  if (hooks::is_reserved(name, std::nullopt)) return true;
+  if (effect != SideEffect::Read) return false;
+  return std::ranges::any_of(kClients, [&](hooks::Client client) {
+    const hooks::ToolShape shape = hooks::shape_of(client, name);
+    return hooks::is_reserved(name, client) && (shape.shape != hooks::Shape::Files || shape.writes);
+  });
+}
+
+// Whoever writes a list of tools chooses their names. Why a tool gets no contract of its name; empty: it gets one.
+string why_skipped(const string& name, const ToolSchema& definition) {
+  if (!is_tool_name(name)) return "a tool's name has 1 to 128 of A-Z a-z 0-9 _ . : -";
+  if (name[0] == '.') return "its file would be a hidden one";
+  if (to_lower_ascii(name) == "session" || to_lower_ascii(name) == "workflow") return "a pack's own file has that name";
+  const string how = "; for the tool of a server, write the contract `SERVER:" + name +
+                     "` yourself, SERVER being its name in the configuration";
+  if (name.find(':') != string::npos)
+    return "a contract of this name would be one for the server, or the operation of a server, before the `:`" + how;
+  if (permits_tool_of_agent(name, guess_side_effect(name, definition.annotations).side_effect))
+    return "a contract of this name would permit a coding agent's own tool, too" + how;
+  return {};
+}
+
 // The definitions that were taken over, in MCP's form: nothing is left in it that the compiler would stumble over.
 string tools_json(const std::vector<std::pair<string, ToolSchema>>& tools) {
   json::Value list = json::Value::array();
@@ -411,10 +440,7 @@ Starter starter_from_tools(Findings& findings, std::string_view agent, json::Nod
   std::vector<std::pair<string, ToolSchema>> kept;
   std::set<string> files = {"session", "workflow"};  // on disks that do not tell cases apart, too
   for (auto& [name, definition] : read_tool_definitions(findings, definitions)) {
-    if (!is_tool_name(name)) out.skipped.push_back("`" + name + "`: a tool's name has 1 to 128 of A-Z a-z 0-9 _ . : -");
-    else if (name[0] == '.') out.skipped.push_back("`" + name + "`: its file would be a hidden one");
-    else if (to_lower_ascii(name) == "session" || to_lower_ascii(name) == "workflow")
-      out.skipped.push_back("`" + name + "`: a pack's own file has that name");
+    if (const string why = why_skipped(name, definition); !why.empty()) out.skipped.push_back("`" + name + "`: " + why);
     else if (!files.insert(to_lower_ascii(name)).second)
       out.skipped.push_back("`" + name + "`: another tool's file has that name, apart from upper and lower case");
     else kept.emplace_back(name, definition);

@@ -4,6 +4,9 @@
 // What is written compiles. Every comment says what is to be decided; every guess says what it was guessed from, after the word
 // REVIEW. A guess is never the milder of two: a hint that a tool only reads does not outweigh a name that says otherwise, for
 // hints come from whoever wrote the tool. What is not known to read is left blocked by risk_defaults.
+//
+// A list of tools comes from a server. Names with which it would permit something else get no contract: those with `:` (a tool of another
+// server, or an operation such as `server:sampling`), and those of coding agents' own tools.
 #pragma once
 
 #include <optional>
