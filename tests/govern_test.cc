@@ -884,6 +884,40 @@ TEST_P(Governed, numbers_are_kept_as_they_are_or_not_at_all) {
   fixture_.expect_whole();
 }
 
+TEST_P(Governed, long_numbers_of_outputs_are_bound_and_captured) {
+  activate(pack_of(
+      "{envelopes: [{name: cap, constraint: lte_ceiling, reason: r, stages: [{tool: read, role: ceiling, path: $.v, "
+      "source: output}, {tool: spend, role: constrained, path: $.v}]}], risk_defaults: {write: allow}}",
+      "[{tool: read, side_effect: read, binds: [{name: value, source: output, path: $.v}]}, {tool: spend, side_effect: "
+      "write, argument_value_invariants: [{path: $.w, ref: value}], checkpoint: {when: always, timeout_seconds: 60, "
+      "on_timeout: deny, context: [{label: amount, path: $.v}]}}]"));
+  const std::string id = open(as("alice"));
+  // Around the size beyond which a text lies beside the ledger, and up to the longest number.
+  for (const std::size_t digits : {8'190u, 8'191u, 8'192u, 8'193u, 9'000u, 9'999u, 10'000u}) {
+    const std::string long_one(digits, '9'), call = std::to_string(digits);
+    const std::string more = long_one + "0";
+    EXPECT_EQ(text_at(propose(id, R"({"start":true,"calls":[{"call_id":"r)" + call + R"(","tool":"read","arguments":{}}]})"),
+                      "/calls/0/verdict"),
+              "allow");
+    EXPECT_EQ(text_at(settle(id, R"({"call_id":"r)" + call + R"(","result":"ok","output":{"v":)" + long_one + "}}"),
+                      "/state"),
+              "committed")
+        << digits;
+    const auto spend = [&](const std::string& name, const std::string& v, const std::string& w) {
+      return propose(id, R"({"calls":[{"call_id":")" + name + call + R"(","tool":"spend","arguments":{"v":)" + v +
+                             R"(,"w":)" + w + "}}]}");
+    };
+    EXPECT_EQ(text_at(spend("m", more, long_one), "/calls/0/reason"),
+              digits < 10'000 ? "envelope_violated" : "arguments_malformed");
+    EXPECT_EQ(text_at(spend("o", long_one, "1"), "/calls/0/reason"), "binding_mismatch") << digits;
+    const auto asked = spend("a", long_one, long_one);
+    EXPECT_EQ(text_at(asked, "/calls/0/verdict"), "checkpoint") << digits;
+    const auto decided = decide(text_at(asked, "/calls/0/approval/id"), true);
+    EXPECT_EQ(outcome(decided), "taken") << digits;
+  }
+  fixture_.expect_whole();
+}
+
 // A ledger that a build before version 2 of the rules wrote (vectors: ledgers/): two payments under way at once, of a tool that forbids
 // itself; a read that had to wait; and a sum that was rounded to binary.
 class OlderRules : public ::testing::Test {

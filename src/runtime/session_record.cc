@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/limits.h"
 #include "base/sha256.h"
 #include "json/canonical.h"
 #include "json/parse.h"
@@ -32,7 +33,25 @@ std::string_view name_in(const json::Path& path) {
   return name;
 }
 
-Value facts_value(const std::vector<session::Fact>& facts) { return texts_value(facts); }
+// A fact is a text in an entry, but for a number too long to be one: a text of that size would lie beside the ledger. Only numbers are
+// that long (session/facts.h).
+Value facts_value(const std::vector<session::Fact>& facts) {
+  Value out = Value::array();
+  for (const session::Fact& fact : facts) {
+    const bool is_long_number = session::is_number(fact) && fact.size() > limits::kLedgerInlineBytesMax;
+    out.push(is_long_number ? Value::number(fact) : Value(fact));
+  }
+  return out;
+}
+
+bool read_facts(json::Node facts, std::vector<session::Fact>& out) {
+  if (!facts.is_array()) return false;
+  for (const json::Node fact : facts.elements()) {
+    if (!fact.is_string() && !fact.is_number()) return false;
+    out.emplace_back(fact.is_string() ? fact.string() : fact.number_text());
+  }
+  return true;
+}
 
 std::optional<Code> first_code(json::Node failures) {
   const json::Node first = failures.element(0);
@@ -285,8 +304,8 @@ std::optional<session::Settled> read_settled(json::Node payload) {
   if (!named) return std::nullopt;
   out.to = *named;
   out.counts_as_error = payload["counts_as_error"].boolean();
-  if (payload["binds"] && !read_texts(payload, "binds", out.binds)) return std::nullopt;
-  if (payload["captures"] && !read_texts(payload, "captures", out.captures)) return std::nullopt;
+  if (payload["binds"] && !read_facts(payload["binds"], out.binds)) return std::nullopt;
+  if (payload["captures"] && !read_facts(payload["captures"], out.captures)) return std::nullopt;
   for (const json::Node one : payload["told"].elements()) out.told.push_back(one.is_true());
   return out;
 }
