@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "hooks/facts.h"
+#include "hooks/names.h"
 
 namespace baton::contract {
 namespace {
@@ -20,6 +21,12 @@ json::Node walk(json::Node from, const json::Path& path, std::size_t first) {
     from = name != nullptr ? from[*name] : from.element(std::get<std::size_t>(path.steps()[at]));
   }
   return from;
+}
+
+// Is it an old name of a fact in a contract for this tool? Names of file tools such as `edit` or `view` are anybody's: a program of the
+// user's own may have a tool of that name whose argument is called `cwd`. Only a coding agent has tools like `Edit`.
+bool is_old_name(std::string_view tool, std::string_view name) {
+  return is_fact_name(facts_of(tool), name) && hooks::is_reserved(tool, std::nullopt);
 }
 
 }  // namespace
@@ -56,7 +63,7 @@ json::Node resolve_recorded(const json::Path& path, json::Node arguments) {
 
 std::optional<std::string> moved_path(std::string_view tool, const json::Path& path) {
   const std::string* name = first_name(path);
-  if (name == nullptr || !is_fact_name(facts_of(tool), *name)) return std::nullopt;
+  if (name == nullptr || !is_old_name(tool, *name)) return std::nullopt;
   std::string out = "$['" + std::string(kFacts) + "']";
   const auto is_plain = [](std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
@@ -79,7 +86,7 @@ std::optional<std::string> moved_path(std::string_view tool, const json::Path& p
 
 bool reads_fact(std::string_view tool, const json::Path& path) {
   const std::string* name = first_name(path);
-  return name != nullptr && (*name == kFacts || is_fact_name(facts_of(tool), *name));
+  return name != nullptr && (*name == kFacts || is_old_name(tool, *name));
 }
 
 }  // namespace baton::contract

@@ -7,6 +7,7 @@
 // name is an old name of a fact reads the fact and nothing else. The compiler gives the warning FACT_PATH_MOVED with the new path.
 //
 // A call without facts of a tool whose contract reads some is refused (`facts_missing`): a rule like `exists: false` would pass otherwise.
+// An old path counts as such only for names that a coding agent alone has (`Bash`, `Edit`). A program's own tool may be called `edit`.
 #pragma once
 
 #include <optional>
