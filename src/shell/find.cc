@@ -47,6 +47,10 @@ class FindReader {
            (word.text.starts_with('-') || word.is("(") || word.is(")") || word.is("!") || word.is(","));
   }
   static bool may_be_expression(const Word& word) { return !word.is_literal() && word.may_be_option(); }
+  // May an expansion make exactly this of the word?
+  static bool may_be(const Word& word, std::string_view text) {
+    return !word.is_literal() && !word.is_number && !word.is_process && text.starts_with(word.text);
+  }
 
   void options() {
     for (; at_ < words_.size() && words_[at_].is_literal(); ++at_) {
@@ -89,7 +93,8 @@ class FindReader {
     }
   }
 
-  // Up to `;`, or to `{} +` where files are collected.
+  // Up to `;`, or to `{} +` where files are collected. A word that may turn out to be one of these may end the command: what follows may be
+  // an action.
   void command(std::string_view action) {
     FindCommand found;
     found.in_folder = action.ends_with("dir");
@@ -99,7 +104,12 @@ class FindReader {
         found.takes_several = true;
         break;
       }
-      if (words_[at_].splits) out_.is_certain = false;
+      if (words_[at_].splits || may_be(words_[at_], ";")) out_.is_certain = false;
+      if (collects && !found.words.empty()) {
+        const Word& before = found.words.back();
+        const bool is_end = words_[at_].is("+") || may_be(words_[at_], "+");
+        if (is_end && (before.is("{}") || may_be(before, "{}"))) out_.is_certain = false;
+      }
       found.words.push_back(words_[at_]);
     }
     if (at_ >= words_.size()) out_.is_certain = false;
