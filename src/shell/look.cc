@@ -362,7 +362,7 @@ void Look::make(std::size_t from) {
 // `cmake -E env|time|chdir ... program`; definitions that name a program.
 void Look::cmake() {
   static constexpr Program kEnvironment = {
-      .names = "env", .runs = Runs::Rest, .long_flags = "", .long_values = "unset", .takes_assignments = true};
+      .names = "cmake-env", .runs = Runs::Rest, .long_flags = "", .long_values = "unset", .takes_assignments = true};
   for (std::size_t at = 1; at < size(); ++at) {
     const Word& word = words_[at];
     if (!word.is_literal() && word.may_be_option() && !is_job_count(word)) return note(Opaque::Launcher);
@@ -558,13 +558,37 @@ void Look::test() {
   }
 }
 
-// Words behind a format that prints numbers.
+// Does a format set the variables that its words name? `%n`, behind whatever flags.
+static bool sets_variables(std::string_view format) {
+  for (std::size_t sign = format.find('%'); sign < format.size(); sign = format.find('%', sign + 1)) {
+    if (format.substr(sign).starts_with("%%")) {
+      ++sign;
+      continue;
+    }
+    const std::size_t letter = format.find_first_not_of("-+ #0123456789.'*$hlLjtz", sign + 1);
+    if (letter != format.npos && format[letter] == 'n') return true;
+  }
+  return false;
+}
+
+// Words behind a format that prints numbers or sets variables.
 void Look::printf() {
   std::size_t at = 1;
   while (at < size() && words_[at].is("--")) ++at;
   if (at + 1 >= size()) return;
-  bool has_numbers = !words_[at].is_literal();
   const std::string_view format = words_[at].text;
+  // zsh: `\u0025` is a percent sign like any other.
+  const bool is_unknown =
+      !words_[at].is_literal() || format.find("\\u") != format.npos || format.find("\\U") != format.npos;
+  bool has_numbers = is_unknown;
+  if (is_unknown || sets_variables(format))
+    for (std::size_t name = at + 1; name < size(); ++name) {
+      const Word& word = words_[name];
+      if (word.is_number || word.is_process) continue;
+      if (!word.is_literal() || steers_execution(word.text) || word.text.find('[') != std::string::npos)
+        note(Opaque::Variable);
+      if (is_name(word.text)) out_.sets(word.text, false);
+    }
   for (std::size_t sign = format.find('%'); sign < format.size(); sign = format.find('%', sign + 1)) {
     sign = format.find_first_not_of("-+ #0123456789.'", sign + 1);
     if (sign == format.npos || std::string_view("sbqc%").find(format[sign]) == format.npos) has_numbers = true;
