@@ -253,15 +253,17 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
   frame.list = list_number;
   frame.pipeline = out_.pipelines++;
   frame.after = after;
-  bool is_plain = true;
+  bool is_plain = true, is_timed = false;
   for (blanks();; blanks()) {
     const std::string_view prefix = plain_word();
     if (prefix == "!") {
+      if (is_timed) out_.note(Opaque::Launcher);  // the program `!`, where `time` is one
       at_ += prefix.size();
       is_plain = false;
       step.negated = !step.negated;
     } else if (prefix == "time") {
       at_ += prefix.size();
+      is_timed = true;
       Command time = frame;
       time.words.push_back({"time"});
       add(std::move(time));
@@ -280,6 +282,10 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
   const std::size_t first = out_.commands.size();
   bool simple = command(frame);
   step.simple = simple;
+  // `time a=b ls`: where `time` is no word of the grammar (dash), it runs the program `a=b`.
+  for (std::size_t at = first; is_timed && at < out_.commands.size(); ++at)
+    if (const Command& timed = out_.commands[at]; timed.list == frame.list && !timed.assignments.empty())
+      out_.note(Opaque::Launcher);
   // `cd d &>f`: dash runs it in the background, and goes on in the folder of before.
   for (std::size_t at = first; at < out_.commands.size(); ++at)
     if (out_.commands[at].pipeline == frame.pipeline)
