@@ -46,7 +46,7 @@ constexpr Program kPrograms[] = {
      .runs = Runs::Rest,
      .writes = Writes::Nothing},
     {.names = "ccache", .runs = Runs::Rest, .writes = Writes::Nothing, .takes_assignments = true},
-    {.names = "bunx uvx xcrun", .runs = Runs::Rest},
+    {.names = "bunx pnpx uvx dnx xcrun", .runs = Runs::Rest},
     {.names = "setsid", .runs = Runs::Rest, .writes = Writes::Nothing, .flags = "cfw", .long_flags = "ctty fork wait"},
     {.names = "nice gnice",
      .runs = Runs::Rest,
@@ -486,8 +486,12 @@ constexpr Program kPrograms[] = {
     {.names = "gpg gpg2",
      .long_running = "agent-program dirmngr-program keyboxd-program exec-path photo-viewer options homedir"},
     {.names = "bat batcat delta ag ack", .long_running = "pager config-file ackrc"},
-    {.names = "fzf sk", .long_running = "preview bind with-shell"},
-    {.names = "ar nm ranlib ld", .long_running = "-plugin plugin", .reads_options = true},
+    {.names = "fzf sk", .long_running = "preview bind with-shell info-command listen-unsafe"},
+    {.names = "ar nm ranlib ld",
+     .long_running = "-plugin plugin load-pass-plugin",
+     .reads_options = true,
+     .one_dash_is_long = true},
+    {.names = "mold", .long_running = "-run run -plugin plugin", .reads_options = true, .one_dash_is_long = true},
     {.names = "split", .long_running = "filter"},
     {.names = "zip", .running = "T", .long_running = "unzip-command test"},
     {.names = "fd fdfind", .running = "xX", .long_running = "exec exec-batch"},
@@ -495,9 +499,11 @@ constexpr Program kPrograms[] = {
     {.names = "nc ncat netcat", .running = "ec", .long_running = "exec sh-exec lua-exec"},
     {.names = "go", .long_running = "-ldflags ldflags -exec -toolexec -vettool -overlay exec toolexec vettool overlay"},
     {.names = "gcc g++ cc c++ c89 c99 clang clang++ cpp gfortran",
-     .long_running = "-B -wrapper -specs -fplugin -fpass-plugin -fuse-ld -load -Xlinker -Xclang -mllvm "
-                     "-gcc-toolchain -ccc-install-dir -ccc-gcc-name specs prefix ld-path config gcc-toolchain "
-                     "gcc-install-dir cuda-path ptxas-path hip-path rocm-path",
+     .long_running =
+         "-B -wrapper -specs -fplugin -fpass-plugin -fuse-ld -load -Xlinker -Xclang -mllvm "
+         "-gcc-toolchain -ccc-install-dir -ccc-gcc-name specs prefix ld-path config gcc-toolchain "
+         "gcc-install-dir cuda-path ptxas-path hip-path rocm-path plugin pass-plugin fplugin use-ld wrapper "
+         "for-linker for-assembler",
      .reads_options = true},
     {.names = "rustc", .running = "CZ", .long_running = "codegen", .reads_options = true},
     {.names = "cargo", .running = "CZ", .long_running = "config codegen"},
@@ -509,22 +515,30 @@ constexpr Program kPrograms[] = {
     {.names = "youtube-dl yt-dlp",
      .long_running = "exec exec-before-download external-downloader downloader ffmpeg-location use-postprocessor "
                      "config-locations plugin-dirs netrc-cmd"},
-    {.names = "tex latex pdftex pdflatex xelatex lualatex",
-     .long_running = "-shell-escape -enable-write18 -cnf-line shell-escape enable-write18 cnf-line"},
+    {.names = "tex latex pdftex pdflatex xetex xelatex luatex luahbtex lualatex etex pdfetex ptex eptex uptex euptex "
+              "platex uplatex dvilualatex amstex mex mf mpost",
+     .long_running = "-c -shell-escape -enable-write18 -cnf-line -tex shell-escape enable-write18 cnf-line tex",
+     .one_dash_is_long = true},
     {.names = "apt apt-get aptitude apt-cache", .running = "oc", .long_running = "option config-file"},
     {.names = "dpkg", .long_running = "pre-invoke post-invoke status-logger admindir instdir root"},
     {.names = "svn", .long_running = "diff-cmd diff3-cmd editor-cmd config-option config-dir"},
     {.names = "hg", .running = "ecpt", .long_running = "config config-file ssh remotecmd command program tool"},
     {.names = "helm", .long_running = "post-renderer kubeconfig"},
     {.names = "npm pnpm",
+     .running = "c",
      .long_running = "script-shell git editor shell viewer browser node-options node-gyp python userconfig "
-                     "onload-script init-module call pnpmfile"},
+                     "onload-script init-module call pnpmfile",
+     .one_dash_is_long = true},
     {.names = "kubectl oc", .long_running = "kubeconfig exec-command"},
     {.names = "openssl",
      .long_running = "-engine -provider -provider-path -config -pre -post -keygen_engine -ssl_client_engine engine "
                      "provider config pre post keygen_engine ssl_client_engine"},
-    {.names = "nmap", .long_running = "script datadir"},
-    {.names = "ansible-playbook", .running = "e", .long_running = "extra-vars"},
+    {.names = "nmap", .long_running = "script datadir", .one_dash_is_long = true},
+    {.names = "ansible-playbook ansible-pull ansible-vault ansible-inventory ansible-galaxy ansible-doc",
+     .running = "eM",
+     .long_running = "extra-vars ssh-common-args ssh-extra-args sftp-extra-args scp-extra-args module-path "
+                     "vault-password-file vault-pass-file vault-id connection-password-file conn-pass-file "
+                     "become-password-file become-pass-file playbook-dir"},
     {.names = "curl", .running = "K", .long_running = "config engine"},
     {.names = "redis-cli", .long_running = "eval"},
 };
@@ -554,11 +568,14 @@ constexpr RunRest kRunRest[] = {
     {"rye", "run"},
     {"pixi", "run"},
     {"pixi", "exec"},
+    {"pixi", "x"},
     {"bundle", "exec"},
     {"pnpm", "exec"},
     {"pnpm", "dlx"},
     {"yarn", "exec"},
     {"yarn", "dlx"},
+    {"yarnpkg", "exec"},
+    {"yarnpkg", "dlx"},
     {"npm", "exec"},
     {"npm", "x"},
     {"npm", "explore", {}, 1},
@@ -737,6 +754,7 @@ std::optional<std::size_t> first_operand(std::span<const Word> words, const Prog
     const bool is_option = options && text.size() > 1 && text.front() == '-';
     // Whatever has the sign in it: `v[=2` too.
     if (launcher.takes_assignments && !is_option && !word.splits && sign != text.npos) {
+      if (!options && !is_env) return std::nullopt;  // behind `--` it is the program
       // A path with the sign in it is a program to sudo.
       if (!is_env && text.substr(0, sign).find('/') != text.npos) return std::nullopt;
       Word value = word;
@@ -772,7 +790,7 @@ std::optional<std::size_t> first_operand(std::span<const Word> words, const Prog
   return words.size();
 }
 
-bool is_running_option(std::string_view word, std::string_view shorts, std::string_view longs) {
+bool is_running_option(std::string_view word, std::string_view shorts, std::string_view longs, bool one_dash_is_long) {
   if (word.size() < 2 || word.front() != '-') return false;
   const std::string_view name = word.substr(1, word.find('=') == word.npos ? word.npos : word.find('=') - 1);
   if (word.starts_with("--")) {
@@ -783,25 +801,34 @@ bool is_running_option(std::string_view word, std::string_view shorts, std::stri
   }
   // `-exec`: long options of one dash; `-B` has its value in the same word.
   for (const std::string_view one : split(longs, ' '))
-    if (one.starts_with('-') && (one.substr(1) == name || (one.size() == 2 && word.starts_with(one)))) return true;
+    if (one.starts_with('-') ? one.substr(1) == name || (one.size() == 2 && word.starts_with(one)) ||
+                                   (one_dash_is_long && name.size() > 1 && one.substr(1).starts_with(name))
+                             : one_dash_is_long && name.size() > 1 && one.starts_with(name))
+      return true;
   return word.find_first_of(shorts, 1) != std::string_view::npos;
 }
 
 bool has_running_option(const Command& command, const Program& program) {
   if (program.running.empty() && program.long_running.empty()) return false;
   const bool is_tar = program.names.find("tar") != std::string_view::npos;
+  std::string_view shorts = program.running;
+  bool one_dash_is_long = program.one_dash_is_long;
   for (std::size_t at = 1; at < command.words.size(); ++at) {
     const Word& word = command.words[at];
+    // `npm test -- -c x`: for the script.
+    if (word.is("--") && program.one_dash_is_long) shorts = {}, one_dash_is_long = false;
     if (program.reads_options && word.text.starts_with('@')) return true;
     if (!word.is_literal()) {
       if (word.may_be_option() || (is_tar && at == 1)) return true;
       continue;
     }
-    if (is_running_option(word.text, program.running, program.long_running)) return true;
-    // A plugin of the linker.
-    if (program.reads_options && word.text.starts_with("-Wl,") &&
-        (word.text.find("plugin") != std::string::npos || word.text.find('@') != std::string::npos))
-      return true;
+    if (is_running_option(word.text, shorts, program.long_running, one_dash_is_long)) return true;
+    // Options that are handed on to the linker, the preprocessor or the assembler.
+    const bool is_handed_on =
+        word.text.starts_with("-Wl,") || word.text.starts_with("-Wp,") || word.text.starts_with("-Wa,");
+    if (program.reads_options && is_handed_on)
+      for (const char* one : {"plug", "load", "specs", "wrapper", "@"})
+        if (word.text.find(one) != std::string::npos) return true;
     // tar reads its first word as options, with or without a dash.
     if (at == 1 && is_tar && word.text.find_first_of(program.running) != std::string::npos &&
         word.text.find_first_of("/.") == std::string::npos)
@@ -811,6 +838,29 @@ bool has_running_option(const Command& command, const Program& program) {
 }
 
 bool has_subcommands(std::string_view name) { return is_listed(kSubcommands, name); }
+
+// May a word from `at` on be a subcommand of this program (`under`: one below that subcommand) that is a launcher? The first word that is no
+// option is the subcommand, unless it stands behind an option, whose value it may be.
+static bool may_name_launcher(std::string_view name, std::span<const Word> words, std::size_t at,
+                              std::string_view under) {
+  bool is_behind_option = false;
+  for (std::size_t place = at; place < words.size(); ++place) {
+    const Word& word = words[place];
+    if (word.is_literal() && (word.text.starts_with('-') || word.text.starts_with('+'))) {  // `rustup +nightly run`
+      is_behind_option = true;
+      continue;
+    }
+    for (const RunRest& one : kRunRest) {
+      if (one.program != name || (!under.empty() && (one.subcommand != under || one.second.empty()))) continue;
+      const std::string_view wanted = under.empty() ? one.subcommand : one.second;
+      if (word.text.empty() ? word.is_literal() : !wanted.starts_with(word.text)) continue;
+      if (!under.empty() || one.second.empty() || may_name_launcher(name, words, place + 1, wanted)) return true;
+    }
+    if (!is_behind_option && (word.is_literal() || !word.may_be_option())) return false;
+    is_behind_option = !word.is_literal() && word.may_be_option();
+  }
+  return false;
+}
 
 RunBehind run_behind_subcommand(std::string_view name, std::span<const Word> words) {
   const RunsOther* other = std::ranges::find(kRunsOthers, name, &RunsOther::program);
@@ -851,6 +901,7 @@ RunBehind run_behind_subcommand(std::string_view name, std::span<const Word> wor
         return {Behind::Unknown};
     if (is_other) break;
   }
+  if (!is_other && may_name_launcher(name, words, at, {})) return {Behind::Unknown};
   if (is_other && !is_listed(other->own, words[at].text)) return {Behind::Command, at, at > 1};
   return {};
 }

@@ -44,6 +44,7 @@ struct Program {
   std::size_t operands = 0;                            // of a launcher: that stand before the program
   bool takes_assignments = false;                      // of a launcher
   bool reads_options = false;                          // `@file`: a file of further options
+  bool one_dash_is_long = false;                       // `-script-shell` is `--script-shell`, abbreviated or not
 };
 
 // Nothing when it is not in the table.
@@ -93,8 +94,9 @@ bool has_subcommands(std::string_view name);
 
 // Is `one` among words that are separated by blanks?
 bool is_listed(std::string_view words, std::string_view one);
-// `--to-comm=x`, `-xIf`, `-exec` as one of these options, abbreviated or not.
-bool is_running_option(std::string_view word, std::string_view shorts, std::string_view longs);
+// `--to-comm=x`, `-xIf`, `-exec` as one of these options, abbreviated or not. `one_dash_is_long`: see Program.
+bool is_running_option(std::string_view word, std::string_view shorts, std::string_view longs,
+                       bool one_dash_is_long = false);
 
 // --- git (git.cc)
 
