@@ -66,11 +66,18 @@ constexpr std::string_view kNames =
     "CARGO CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN GOFLAGS GOPATH GOROOT GOENV GOTOOLDIR GOPROXY GOTOOLCHAIN GOVCS "
     "GOAUTH CGO_CFLAGS CGO_LDFLAGS "
     "CCACHE_PREFIX CCACHE_PREFIX_CPP CCACHE_COMPILER CCACHE_PATH CCACHE_CONFIGPATH DISTCC_HOSTS SCCACHE_CONF "
+    "LDSHARED LDCXXSHARED BLDSHARED CCSHARED OBJCXX LINK LINK_host LINK_target CUDAHOSTCXX HIPCXX HIPHOSTCXX HIPCC "
+    "NVCC NVCC_CCBIN SWIFTC ISPC VALAC CYTHON NINJA SCANBUILD GCCGO GOROOT_BOOTSTRAP GOWORK GOMODCACHE ACLOCAL "
+    "AUTOHEADER AUTORECONF AUTOPOINT LIBTOOLIZE GTKDOCIZE RUSTFMT RUST_GDB RUST_LLDB RUSTUP_DIST_SERVER "
+    "RUSTUP_UPDATE_ROOT HOST_CC HOST_CXX HOST_AR HOST_LD HOST_RANLIB TARGET_CC TARGET_CXX TARGET_AR TARGET_LD "
+    "TARGET_RANLIB BUILD_CC BUILD_CXX BUILD_AR BUILD_LD "
     // programs of make's own rules
     "RM CO GET LINT TANGLE CTANGLE WEAVE CWEAVE TEX TEXI2DVI PC M2C "
     "PIP_CONFIG_FILE PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_REQUIRE_VIRTUALENV UV_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL "
     "UV_CONFIG_FILE VIRTUAL_ENV "
-    "CONDA_EXE CONDA_PREFIX PIPENV_PIPFILE POETRY_HOME NPM_CONFIG_PREFIX COREPACK_HOME YARN_RC_FILENAME "
+    "CONDA_EXE CONDA_PREFIX CONDA_PYTHON_EXE PIPENV_PIPFILE PIPENV_PYTHON PIPX_DEFAULT_PYTHON PDM_PYTHON HATCH_PYTHON "
+    "POETRY_HOME NPM_CONFIG_PREFIX npm_execpath npm_node_execpath NODE_GYP_FORCE_PYTHON COREPACK_HOME "
+    "YARN_RC_FILENAME "
     // operations
     "KUBECONFIG KUBE_EDITOR KUBECTL_EXTERNAL_DIFF HELM_PLUGINS HELM_CONFIG_HOME DOCKER_CONFIG DOCKER_HOST "
     "DOCKER_CONTEXT DOCKER_CLI_PLUGIN_EXTRA_DIRS "
@@ -81,18 +88,21 @@ constexpr std::string_view kNames =
     "ANSIBLE_CONFIG ANSIBLE_LIBRARY VAGRANT_VAGRANTFILE VAGRANT_CWD PACKER_PLUGIN_PATH PULUMI_HOME GH_CONFIG_DIR "
     "GH_PATH HUB_CONFIG "
     // files and networks
-    "TAR_OPTIONS TAPE RSYNC_RSH RSYNC_CONNECT_PROG RSYNC_PROXY CVS_RSH CVSEDITOR SVN_SSH SVN_EDITOR HGRCPATH HGEDITOR "
-    "HGMERGE BZR_HOME "
+    "TAR_OPTIONS TAPE RSYNC_RSH RSYNC_CONNECT_PROG RSYNC_PROXY CVS_RSH CVSEDITOR SVN_SSH SVN_EDITOR SVN_MERGE HG "
+    "HGRCPATH HGEDITOR HGMERGE BZR_HOME P4DIFF P4MERGE P4CONFIG P4ALIASES DIFFPROG MAILCAPS "
     "ZIPOPT UNZIP ZIP GZIP BZIP BZIP2 XZ_OPT XZ_DEFAULTS GREP_OPTIONS RIPGREP_CONFIG_PATH FZF_DEFAULT_COMMAND "
     "FZF_DEFAULT_OPTS "
-    "BAT_CONFIG_PATH OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES SSL_CERT_FILE SSL_CERT_DIR CURL_HOME CURL_CA_BUNDLE "
+    "FZF_DEFAULT_OPTS_FILE ACKRC ACK_PAGER_COLOR BAT_CONFIG_PATH BAT_CONFIG_DIR OPENSSL_CONF OPENSSL_ENGINES "
+    "OPENSSL_MODULES SSL_CERT_FILE SSL_CERT_DIR CURL_HOME CURL_CA_BUNDLE "
     "WGETRC SYSTEM_WGETRC ODBCINSTINI OPENSSL_CONF_INCLUDE GST_REGISTRY CLOUDSDK_GSUTIL_PYTHON CLOUDSDK_BQ_PYTHON "
     "TF_DATA_DIR TF_REATTACH_PROVIDERS shell_escape shell_escape_commands openout_any "
     "http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NETRC PGSERVICEFILE "
     "PGSYSCONFDIR PSQLRC PSQL_EDITOR "
     "PSQL_PAGER MYSQL_HOME MYSQL_TEST_LOGIN_FILE SQLITE_HISTORY GNUPGHOME GNUPLOT_LIB MAGIC MAGICK_CONFIGURE_PATH "
     "GS_LIB GS_OPTIONS TEXINPUTS "
-    "TEXMFHOME TEXMFCNF TEXMFCONFIG GROFF_FONT_PATH GROFF_COMMAND_PREFIX SASL_PATH KRB5_CONFIG GIO_EXTRA_MODULES "
+    "TEXMFHOME TEXMFCNF TEXMFCONFIG TEXMFROOT TEXMFDIST TEXMFLOCAL TEXMFVAR TEXFORMATS LUAINPUTS CLUAINPUTS TEXEDIT "
+    "MPEDIT MFEDIT LATEX PDFTEX PDFLATEX XELATEX LUALATEX BIBTEX MAKEINDEX TEXINDEX GROFF_FONT_PATH "
+    "GROFF_COMMAND_PREFIX SASL_PATH KRB5_CONFIG GIO_EXTRA_MODULES "
     "GTK_MODULES GTK_PATH "
     "QT_PLUGIN_PATH QT_QPA_PLATFORM_PLUGIN_PATH LADSPA_PATH FONTCONFIG_FILE VDPAU_DRIVER LIBVA_DRIVERS_PATH "
     // debuggers and tests
@@ -105,35 +115,23 @@ constexpr std::string_view kNames =
     // Baton itself
     "BATON BATON_HOME BATON_STORE BATON_TOKEN BATON_IN_PROCESS ";
 
-constexpr std::array kPrefixes = {"LD_",
-                                  "DYLD_",
-                                  "BASH_FUNC_",
-                                  "CARGO_CREDENTIAL_",
-                                  "YARN_",
-                                  "PNPM_",
-                                  "CARGO_TARGET_",
-                                  "CARGO_BUILD_",
-                                  "CARGO_UNSTABLE_",
-                                  "CARGO_ALIAS_",
-                                  "PERL5",
-                                  "LUA_",
-                                  "PYTHON",
-                                  "DOTNET_",
-                                  "COMPlus_",
-                                  "CORECLR_",
-                                  "JAVA_",
-                                  "MAKE_",
-                                  "ANSIBLE_",
-                                  "HELM_",
-                                  "TF_CLI_",
-                                  "BATON_",
-                                  "CLAUDE_",
-                                  "CODEX_",
-                                  "GEMINI_",
-                                  "COPILOT_",
-                                  "OPENCODE_",
-                                  "ANTHROPIC_",
-                                  "OPENAI_"};
+constexpr std::array kPrefixes = {"LD_",          "DYLD_",         "BASH_FUNC_",   "CARGO_CREDENTIAL_",
+                                  "YARN_",        "PIP_",          "UV_",          "VIRTUALENV_",
+                                  "TOX_",         "CC_",           "CXX_",         "AR_",
+                                  "PNPM_",        "CARGO_TARGET_", "CARGO_BUILD_", "CARGO_UNSTABLE_",
+                                  "CARGO_ALIAS_", "PERL5",         "LUA_",         "PYTHON",
+                                  "DOTNET_",      "COMPlus_",      "CORECLR_",     "JAVA_",
+                                  "MAKE_",        "ANSIBLE_",      "HELM_",        "TF_CLI_",
+                                  "BATON_",       "CLAUDE_",       "CODEX_",       "GEMINI_",
+                                  "COPILOT_",     "OPENCODE_",     "ANTHROPIC_",   "OPENAI_"};
+
+// Switches and numbers of programs of which the table has the prefix: they name no path and no program.
+constexpr std::string_view kHarmless =
+    "PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHONIOENCODING PYTHONUTF8 PIP_NO_CACHE_DIR "
+    "PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT PIP_NO_COLOR PIP_QUIET PIP_VERBOSE PIP_DEFAULT_TIMEOUT PIP_TIMEOUT "
+    "PIP_RETRIES PIP_PROGRESS_BAR PIP_ROOT_USER_ACTION PIP_BREAK_SYSTEM_PACKAGES PIP_PREFER_BINARY "
+    "PIP_NO_WARN_SCRIPT_LOCATION UV_NO_CACHE UV_OFFLINE UV_FROZEN UV_LOCKED UV_NO_SYNC UV_NO_PROGRESS UV_LINK_MODE "
+    "UV_COMPILE_BYTECODE UV_HTTP_TIMEOUT UV_SYSTEM_PYTHON UV_BREAK_SYSTEM_PACKAGES";
 
 // Parameters that are numbers: what is assigned to them is calculated, and a subscript in it runs the commands that it holds.
 constexpr std::string_view kNumbers =
@@ -181,10 +179,7 @@ bool steers_execution(std::string_view variable, const Word* value) {
   if (variable.starts_with("GIT_"))
     return !variable.starts_with("GIT_AUTHOR_") && !variable.starts_with("GIT_COMMITTER_") &&
            variable != "GIT_TERMINAL_PROMPT" && variable != "GIT_OPTIONAL_LOCKS";
-  // Python's switches that take no path.
-  for (const char* harmless :
-       {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUTF8"})
-    if (variable == harmless) return false;
+  if (is_listed(kHarmless, variable)) return false;
   // npm reads its settings in any case.
   if (to_lower_ascii(variable).starts_with("npm_config_")) return true;
   return std::ranges::any_of(kPrefixes, [&](const char* one) { return variable.starts_with(one); });
