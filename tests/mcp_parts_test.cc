@@ -474,12 +474,12 @@ TEST(McpOutput, WhatIsTooDeepForTheNode) {
   EXPECT_FALSE(outcome_of(R"({"structuredContent":{"good":true,"j":")" + deep +
                           R"("},"content":[{"type":"text","text":")" + deep + R"("}]})")
                    .unjudged.empty());
-  // So do they in one with a key twice: it is judged by itself.
+  // So do they in one with a key twice, and not all the same.
   const std::string twice = R"({\"good\":false,\"good\":false})";
   EXPECT_EQ(outcome_of(R"({"structuredContent":{"good":true,"j":")" + twice +
                        R"("},"content":[{"type":"text","text":")" + twice + R"("}]})")
-                .also.size(),
-            1U);
+                .unjudged,
+            "its text is JSON that programs read in different ways: a member is there twice");
   const auto structure = [](std::size_t depth) { return R"({"structuredContent":{"a":)" + nested(depth - 1) + "}}"; };
   EXPECT_EQ(outcome_of(structure(kJudgedDepthMax)).kind, Outcome::Kind::Ok);
   EXPECT_EQ(outcome_of(structure(kJudgedDepthMax + 1)).unjudged, problem);

@@ -47,6 +47,8 @@ constexpr std::array<std::string_view, 3> kProtocolMeta = {"io.modelcontextproto
 constexpr std::array<std::string_view, 6> kResultMembers = {
     "content", "structuredContent", "isError", "resultType", "_meta", "ttlMs"};
 
+// FastMCP says with it that it put an output that is no object into {"result": ...}.
+constexpr std::string_view kFastMcp = "fastmcp";
 constexpr std::string_view kServerInfo = "io.modelcontextprotocol/serverInfo";
 constexpr std::size_t kShortTextMax = 256;  // bytes of a text that nobody judges: a name, a version, an id
 
@@ -60,9 +62,12 @@ bool is_of_server_info(const json::Member& member) {
   return is_among(kKnown, member.name()) && is_short_text(member.value);
 }
 
-// A member of a result's _meta that the protocol defines, and that has nothing but what the protocol says.
+// A member of a result's _meta that is known, and that has nothing but what it is for. Null is as good as nothing.
 bool is_protocol_meta(const json::Member& member) {
+  if (member.name() == kFastMcp)
+    return member.value.is_null() || (member.value.size() == 1 && member.value["wrap_result"].is_boolean());
   if (!is_among(kProtocolMeta, member.name())) return false;
+  if (member.value.is_null()) return true;
   if (member.name() == kServerInfo)
     return member.value.is_object() && all_of(member.value.members(), is_of_server_info);
   if (member.name() == kMetaSubscriptionId) return is_short_id(member.value);
@@ -104,16 +109,17 @@ bool is_time(json::Node node) {
 
 // Annotations that can say nothing but what they are for: who a block is for, how important it is, when it changed.
 bool are_plain_annotations(json::Node annotations) {
-  if (!annotations.is_object()) return false;
+  if (!annotations.is_object()) return annotations.is_null();
   for (const json::Member one : annotations.members()) {
     if (one.name() == "priority") {
-      if (!one.value.is_number()) return false;
+      if (!one.value.is_number() && !one.value.is_null()) return false;
     } else if (one.name() == "audience") {
+      if (one.value.is_null()) continue;
       if (!one.value.is_array() || one.value.size() > 2) return false;
       for (const json::Node who : one.value.elements())
         if (!who.is_text("user") && !who.is_text("assistant")) return false;
     } else if (one.name() == "lastModified") {
-      if (!is_time(one.value)) return false;
+      if (!is_time(one.value) && !one.value.is_null()) return false;
     } else {
       return false;
     }
@@ -121,12 +127,15 @@ bool are_plain_annotations(json::Node annotations) {
   return true;
 }
 
+bool is_without_content(json::Node node) { return node.is_null() || (node.is_object() && node.size() == 0); }
+
 // A block that is its text and nothing else.
 bool is_only_text(json::Node block) {
   if (!block["type"].is_text("text") || !block["text"].is_string()) return false;
   for (const json::Member one : block.members()) {
     if (one.name() == "type" || one.name() == "text") continue;
     if (one.name() == "annotations" && are_plain_annotations(one.value)) continue;
+    if (one.name() == "_meta" && is_without_content(one.value)) continue;
     return false;
   }
   return true;
@@ -134,6 +143,7 @@ bool is_only_text(json::Node block) {
 
 // Members of a result that say something beside its content.
 bool is_more(const json::Member& member) {
+  if (member.value.is_null()) return !is_among(kResultMembers, member.name());
   if (member.name() == "_meta") {
     if (!member.value.is_object()) return true;
     return any_of(member.value.members(), [](const json::Member& one) { return !is_protocol_meta(one); });
@@ -211,6 +221,35 @@ bool is_of_protocol(const json::Member& member) {
 
 namespace {
 
+// Others read values in what rules do not take for JSON.
+bool others_read(json::Fault fault) {
+  return fault == json::Fault::TooDeep || fault == json::Fault::DuplicateKey || fault == json::Fault::TooManyMembers ||
+         fault == json::Fault::LoneSurrogate;
+}
+
+// The text that is the whole result; no node: the result is more than one text.
+json::Node only_text(json::Node result) {
+  const json::Node content = result["content"];
+  const bool is_one = content.is_array() && content.size() == 1 && is_only_text(content.element(0)) && !has_more(result);
+  return is_one ? content.element(0)["text"] : json::Node();
+}
+
+// Why programs read values in the only text that no rule sees; empty: they do not. One that nests too deep is refused by bounded().
+std::string unclear_json(json::Node result) {
+  const json::Node text = only_text(result);
+  const std::size_t begin = text ? text.string().find_first_not_of(" \t\r\n") : std::string_view::npos;
+  if (begin == std::string_view::npos || (text.string()[begin] != '{' && text.string()[begin] != '[')) return {};
+  const auto parsed = json::parse(text.string(), kJudged);
+  if (parsed || !others_read(parsed.error().fault)) return {};
+  const std::string out = "its text is JSON that programs read in different ways: ";  // and no word of the server's
+  switch (parsed.error().fault) {
+    case json::Fault::DuplicateKey: return out + "a member is there twice";
+    case json::Fault::TooManyMembers: return out + "an object or a list in it is too long";
+    case json::Fault::LoneSurrogate: return out + "a text in it has half of a surrogate pair";
+    default: return {};  // too deep
+  }
+}
+
 // The reading of everything but structuredContent.
 JudgedOutput reading_of(json::Node result) {
   const json::Node content = result["content"];
@@ -265,12 +304,6 @@ bool is_same(json::Node left, json::Node right) {
 // no node: it is no such wrapper.
 json::Node wrapped_in(json::Node structured) {
   return structured.is_object() && structured.size() == 1 ? (*structured.members().begin()).value : json::Node();
-}
-
-// Others read values in what rules do not take for JSON.
-bool others_read(json::Fault fault) {
-  return fault == json::Fault::TooDeep || fault == json::Fault::DuplicateKey || fault == json::Fault::TooManyMembers ||
-         fault == json::Fault::LoneSurrogate;
 }
 
 // What a structure says, to compare many blocks with: each block costs a parse and a lookup.
@@ -438,8 +471,9 @@ Outcome outcome_of_result(json::Node result, std::size_t bytes_max) {
   if (content && !content.is_array()) return unjudged("its `content` is not a list");
   if (std::string problem = unknown_in(content, is_tool_block); !problem.empty()) return unjudged(std::move(problem));
   if (std::string problem = unclear_in(content); !problem.empty()) return unjudged(std::move(problem));
+  if (std::string problem = unclear_json(result); !problem.empty()) return unjudged(std::move(problem));
   Outcome out;
-  if (const json::Node structured = result["structuredContent"]) {
+  if (const json::Node structured = result["structuredContent"]; structured && !structured.is_null()) {
     out.output.json = text_of(structured);
     if (!repeats(result, structured)) out.also.push_back(reading_of(result));
   } else {
@@ -507,7 +541,7 @@ std::string unclear_ask(json::Node request) {
 bool has_more_than(json::Node result, std::span<const std::string_view> known) {
   return any_of(result.members(), [&](const json::Member& one) {
     if (one.name() == "_meta" || std::ranges::find(known, one.name()) != known.end()) return false;
-    return one.name() == "isError" ? !one.value.is_boolean() : !is_of_protocol(one);
+    return one.name() == "isError" ? is_more(one) : !is_of_protocol(one);
   });
 }
 
@@ -655,7 +689,7 @@ bool is_of_task(const json::Member& member) {
 
 bool is_only_task(json::Node task) {
   return all_of(task.members(), [](const json::Member& one) {
-    return one.name() == "_meta" || is_of_task(one) || (one.name() == "isError" && one.value.is_boolean());
+    return one.name() == "_meta" || is_of_task(one) || (one.name() == "isError" && !is_more(one));
   });
 }
 
