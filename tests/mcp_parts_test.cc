@@ -756,8 +756,9 @@ TEST(McpNode, DecisionsAndSets) {
   EXPECT_EQ(read_decision(200, R"({"approval":{"id":"a","state":"approved"}})").kind, Decision::Kind::Approved);
   EXPECT_EQ(read_decision(200, R"({"id":"a","state":"denied","note":"no"})").note, "no");
   EXPECT_EQ(read_decision(200, R"({"id":"a","state":"pending"})").kind, Decision::Kind::Open);
-  for (const char* state : {"expired", "cancelled", "lapsed", "spent"})
+  for (const char* state : {"expired", "cancelled", "lapsed"})
     EXPECT_EQ(read_decision(200, R"({"state":")" + std::string(state) + R"("})").kind, Decision::Kind::Lapsed);
+  EXPECT_EQ(read_decision(200, R"({"state":"spent"})").kind, Decision::Kind::Spent);
   const Callable callable = read_callable(
       200,
       R"({"verdict":"block","reason":"session_paused","failures":[],"tools":["a","b"],"removed":[{"tool":"c","reason":"wrong_phase"}]})");

@@ -416,6 +416,7 @@ class Player {
     else if (kind == "denied") out.kind = Decision::Kind::Denied;
     else if (kind == "open") out.kind = Decision::Kind::Open;
     else if (kind == "lapsed") out.kind = Decision::Kind::Lapsed;
+    else if (kind == "spent") out.kind = Decision::Kind::Spent;
     else out.kind = Decision::Kind::Unreachable;
     return out;
   }

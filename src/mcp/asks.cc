@@ -142,6 +142,9 @@ void Conversation::Core::ask_decided(Ask& ask, const Decision& decision) {
           ask, denial_of(report(Code::checkpoint_denied, {},
                                 {{"suggestion", decision.note.empty() ? "go on without it" : decision.note}})));
     case Decision::Kind::Lapsed: return ask_refused(ask, denial_of(report(Code::checkpoint_timeout, {})));
+    case Decision::Kind::Spent:
+      return ask_refused(
+          ask, denial_of(report(Code::checkpoint_closed, {}, {{"state", "used already: the request was made"}})));
     case Decision::Kind::Unreachable:
       return ask_refused(
           ask, denial_of(report(Code::node_unreachable, {}, {{"problem", "the approval could not be read"}})));

@@ -598,6 +598,8 @@ void Conversation::Core::decision(CallNumber number, Decision decision) {
                   denial_of(report(Code::checkpoint_denied, {},
                                    {{"suggestion", decision.note.empty() ? "go on without it" : decision.note}})));
     case Decision::Kind::Lapsed: return deny(call, denial_of(report(Code::checkpoint_timeout, {})));
+    case Decision::Kind::Spent:
+      return deny(call, denial_of(report(Code::checkpoint_closed, {}, {{"state", "used already: the call began"}})));
     case Decision::Kind::Unreachable:
       return deny(call,
                   denial_of(report(Code::node_unreachable, {}, {{"problem", "the approval could not be looked at"}})));
@@ -750,6 +752,11 @@ void Conversation::Core::settle(Call& call, const Outcome& outcome, bool awaited
 
 namespace {
 
+Denial too_late(const Call& call) {
+  return denial_of(report(Code::call_timed_out, {},
+                          {{"tool", call.client_name}, {"total_ms", std::to_string(call.verdict.total_ms)}}));
+}
+
 // What was too much: the message of the server, or what its readings make of it.
 std::size_t bytes_over(std::size_t limit, const Call& call) {
   return call.held.size() > limit ? call.held.size() : call.settled_bytes;
@@ -763,7 +770,10 @@ void Conversation::Core::settled(CallNumber number, Settled settled) {
   if (found == calls.end() || found->second.state != State::Settling) return;
   Call& call = found->second;
   look_soon();
-  if (!settled.recorded) settle(call, {}, false);  // nobody knows, and that at least is to be recorded
+  // What came after the time of the call: to the node it is over, and the client reads why.
+  const bool is_over = !settled.recorded && settled.denial.rule == info(Code::call_not_open).name;
+  if (call.is_late && is_over) settled.denial = too_late(call);
+  else if (!settled.recorded) settle(call, {}, false);  // nobody knows, and that at least is to be recorded
   if (!settled.recorded && settled.bytes_max != 0)
     settled.denial = denial_of(report(Code::output_too_large, {},
                                       {{"tool", call.client_name},
@@ -777,8 +787,7 @@ void Conversation::Core::settled(CallNumber number, Settled settled) {
 
 void Conversation::Core::out_of_time(Call& call) {
   settle(call, timed_out(), false);
-  deny(call, denial_of(report(Code::call_timed_out, {},
-                              {{"tool", call.client_name}, {"total_ms", std::to_string(call.verdict.total_ms)}})));
+  deny(call, too_late(call));
 }
 
 void Conversation::Core::call_rang(Call& call, Timer timer) {
@@ -786,8 +795,9 @@ void Conversation::Core::call_rang(Call& call, Timer timer) {
     call.total = 0;
     if (call.state == State::Forwarded) withdraw(call.sent, "the time that its contract gives it is over");
     if (call.state == State::Settling || call.state == State::Proposed) return;
+    call.is_late = true;
     if (call.state == State::Tasked)
-      return settle(call, timed_out(), false);  // its result may still come, and settles it
+      return settle(call, timed_out(), false);  // the node decides whether a result that still comes settles it
     return out_of_time(call);
   }
   if (timer != call.step) return;

@@ -153,6 +153,7 @@ struct Call {
   Outcome last = {};        // of the attempt before
   std::size_t settled_bytes = 0;
   bool has_left_node = false;  // settled, whatever may still come
+  bool is_late = false;        // its time is over, and it goes on as a task
 
   bool is_tool() const { return method == "tools/call"; }
 };
@@ -431,6 +432,7 @@ class Conversation::Core {
   void begin_task(Call& call, Message& message);
   bool client_task(Ticket ticket, Message& message);
   void task_answered(Ticket ticket, std::size_t server, Message& message);
+  bool may_list_task(std::size_t server, json::Node task) const;
   void task_list_answered(Ticket ticket, std::size_t server, Message& message);
   void task_notice(std::size_t server, Message& message, Ticket ticket);
   void task_ended(const std::string& key, std::string_view how);

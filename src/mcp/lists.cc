@@ -706,6 +706,9 @@ void Conversation::Core::read_page(Gathering& gathering, OwnRequest& own, std::s
   if (gathering.member == "tools") {
     ToolsPage page = take_apart(server, list);
     if (gathering.answers != 0) gathering.pages.push_back(std::move(page));
+  } else if (gathering.member == "tasks") {
+    for (const json::Node task : list.elements())
+      if (may_list_task(server, task)) gathering.texts.emplace_back(server, text_of(task));
   } else {
     for (const json::Node element : list.elements()) {
       if (!may_list(server, element, gathering.texts.size())) continue;
@@ -768,6 +771,7 @@ void Conversation::Core::gathered(std::uint64_t number) {
 
 bool Conversation::Core::route_named(Ticket ticket, Message& message) {
   const std::string_view method = message.method();
+  if (method == "tasks/list") return gather_list(ticket, method, "tasks"), true;
   if (method == "prompts/list") return gather_list(ticket, method, "prompts"), true;
   if (method == "resources/list") return gather_list(ticket, method, "resources"), true;
   if (method == "resources/templates/list") return gather_list(ticket, method, "resourceTemplates"), true;

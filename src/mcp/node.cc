@@ -265,7 +265,8 @@ Decision read_decision(int status, std::string_view body) {
   else if (state == "denied") out.kind = Decision::Kind::Denied;
   else if (state == "pending") out.kind = Decision::Kind::Open;
   else if (state.empty()) out.kind = Decision::Kind::Unreachable;
-  else out.kind = Decision::Kind::Lapsed;  // expired, cancelled, lapsed, spent
+  else if (state == "spent") out.kind = Decision::Kind::Spent;
+  else out.kind = Decision::Kind::Lapsed;  // expired, cancelled, lapsed
   return out;
 }
 

@@ -94,7 +94,7 @@ struct Callable {
 };
 
 struct Decision {
-  enum class Kind { Approved, Denied, Open, Lapsed, Unreachable } kind = Kind::Open;
+  enum class Kind { Approved, Denied, Open, Lapsed, Spent, Unreachable } kind = Kind::Open;
   std::string note;  // what the person wrote
 };
 

@@ -133,9 +133,10 @@ bool Conversation::Core::client_task(Ticket ticket, Message& message) {
   // The modern era has neither: a task's result comes with tasks/get.
   if (open_requests.at(ticket).era == Era::Modern && (method == "tasks/result" || method == "tasks/list"))
     return answer_error(ticket, kMethodNotFound, "Method not found"), true;
+  if (method == "tasks/list") return false;
   const json::Node id = message.params()["taskId"];
   if (!id.is_string()) {
-    if (method == "tasks/list" || !needs_no_verdict(method)) return false;
+    if (!needs_no_verdict(method)) return false;
     return answer_error(ticket, kInvalidParams, "`taskId` is not a text"), true;
   }
   std::size_t server = 0;
@@ -152,7 +153,8 @@ bool Conversation::Core::client_task(Ticket ticket, Message& message) {
   request.task = key;
   // A task that is not known here is no call of this conversation.
   if (key.empty()) return answer_error(ticket, kInvalidParams, "Unknown task: " + std::string(id.string())), true;
-  if (request.kind == Kind::Pass) return false;  // tasks/update and what else there is: judged like any request
+  // tasks/update and what else there is: judged like any request. It is for the server that has the task.
+  if (request.kind == Kind::Pass) return client_operation(ticket, server, message), true;
   pass_to_server(ticket, server, message);
   return true;
 }
@@ -187,6 +189,11 @@ void Conversation::Core::task_answered(Ticket ticket, std::size_t server, Messag
   pass_answer(ticket, message);
 }
 
+bool Conversation::Core::may_list_task(std::size_t server, json::Node task) const {
+  const json::Node id = task["taskId"];
+  return id.is_string() && tasks.contains(task_key(server, id.string())) && is_only_task(task);
+}
+
 // Of the tasks of this conversation what a handle has; of no other.
 void Conversation::Core::task_list_answered(Ticket ticket, std::size_t server, Message& message) {
   const json::Node list = message.result()["tasks"];
@@ -194,8 +201,7 @@ void Conversation::Core::task_list_answered(Ticket ticket, std::size_t server, M
   if (!list.is_array()) return answer_error(ticket, kInternalError, no_list(server, "tasks"));
   std::string kept = "[";
   for (const json::Node one : list.elements()) {
-    const json::Node id = one["taskId"];
-    if (!id.is_string() || !tasks.contains(task_key(server, id.string())) || !is_only_task(one)) continue;
+    if (!may_list_task(server, one)) continue;
     kept += (kept.size() > 1 ? "," : "") + std::string(text_of(one));
   }
   std::vector<Splice> splices = {replacing(list, kept + "]")};
