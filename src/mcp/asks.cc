@@ -2,6 +2,9 @@
 // What servers want of the client: sampling, elicitation, roots. In the legacy era a server sends a request; in the modern era it
 // answers a call with the requests (`input_required`). Either is judged by the contract of its operation before the client gets it,
 // and the client's answer is recorded and judged before the server gets that.
+#include <algorithm>
+
+#include "base/text.h"
 #include "diagnostics/diagnostic.h"
 #include "mcp/core.h"
 #include "mcp/methods.h"
@@ -18,6 +21,15 @@ constexpr std::size_t kInputsMax = 16;  // of one answer
 Denial denial_of(const Diagnostic& diagnostic) {
   return {std::string(info(diagnostic.code).name), diagnostic.message, diagnostic.help};
 }
+
+// The client gets the keys of input requests, and nobody judges them.
+bool is_short_key(std::string_view key) {
+  constexpr std::size_t kKeyBytesMax = 64;
+  return !key.empty() && key.size() <= kKeyBytesMax && std::ranges::all_of(key, [](char c) {
+    return is_alphanumeric(c) || std::string_view("._:/-").find(c) != std::string_view::npos;
+  });
+}
+constexpr std::string_view kNoShortKey = "the key of a request has other than 1 to 64 of A-Z a-z 0-9 . _ : / -";
 
 Outcome cancelled_outcome() {
   Outcome out;
@@ -289,7 +301,7 @@ bool Conversation::Core::asks_for_input(Call& call, Message& message) {
     if (!known || (params && !params.is_object())) return refuse("no server may ask a client for that");
     if (const std::string_view missing = undeclared(call.client_can, *known, params); !missing.empty())
       return refuse("the client has not declared `" + std::string(missing) + "`");
-    std::string problem = unclear_ask(input.value);
+    std::string problem = is_short_key(input.name()) ? unclear_ask(input.value) : std::string(kNoShortKey);
     if (problem.empty() && input.value.size() != (params ? 2u : 1u))
       problem = "a request has more than `method` and `params`";
     std::string arguments;

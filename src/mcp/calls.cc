@@ -126,6 +126,14 @@ Denial arguments_too_large(std::string_view name, std::size_t bytes, std::size_t
 
 namespace {
 
+// How long a task may live is all that a client says of one.
+bool is_task_request(json::Node task) {
+  if (!task.is_object()) return false;
+  for (const json::Member one : task.members())
+    if (one.name() != "ttl" || !is_of_task(one)) return false;
+  return true;
+}
+
 // Can the client be sent away while a person is asked, and come back?
 bool comes_back(const Call& call) {
   return call.era == Era::Modern && call.client_can.forms &&
@@ -171,13 +179,14 @@ void Conversation::Core::client_call(Ticket ticket, Message& message) {
   }
   if (given_headers) call.given_headers = std::exchange(given_headers, std::nullopt);
   call.may_be_task = params["task"].is_object();
-  // Everything but the arguments is sent as it was said.
   std::string sent_params = R"({"name":)" + quoted(call.tool) + R"(,"arguments":)" + call.arguments;
   for (const json::Member member : params.members()) {
     const std::string_view which = member.name();
     if (which == "name" || which == "arguments" || which == "_meta" || which == "requestState" ||
         which == "inputResponses")
       continue;
+    // Nobody judges any other member.
+    if (governed.enforces && (which != "task" || !is_task_request(member.value))) continue;
     sent_params += ',' + quoted(which) + ':';
     sent_params += text_of(member.value);
   }

@@ -43,7 +43,8 @@ constexpr Known kKnown[] = {{"tools", kOfTool, kOfList},           {"prompts", k
 
 const Known& known_of(std::string_view what) { return *std::ranges::find(kKnown, what, &Known::what); }
 
-bool is_empty_answer(const Known& known) { return known.of_answer.data() == kOfEmpty; }
+// Members of every answer that the protocol gives one meaning.
+constexpr std::string_view kOfProtocol[] = {"cacheScope", "resultType", "ttlMs"};
 
 bool has(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
@@ -108,13 +109,16 @@ void Conversation::Core::withhold_members(std::size_t server, std::string_view w
     const std::string_view name = member.name();
     bool is_kept = true;
     const bool is_list = name == what && !known.of_element.empty();
-    if (!is_list &&
-        (!has(known.of_answer, name) || (is_empty_answer(known) && name != "_meta" && !is_of_protocol(member)))) {
+    // What Baton puts in the place of a member needs no judgement.
+    const bool is_replaced = std::ranges::find(splices, member.value.offset(), &Splice::at) != splices.end();
+    if (is_list || is_replaced) continue;
+    if (!has(known.of_answer, name) || (has(kOfProtocol, name) && !is_of_protocol(member)) ||
+        (name == "nextCursor" && !member.value.is_string() && !member.value.is_null())) {
       if (governed.enforces) catalogue.note_unknown(server, "the answer with `" + std::string(what) + "`", name, notes);
       is_kept = false;
     } else if (name == "instructions") {
       is_kept = member.value.is_text("") || !instructions_of(server, result).empty();
-    } else if (name == "_meta" || (name == "serverInfo" && !member.value.is_object())) {
+    } else if (name == "_meta" || name == "nextCursor" || (name == "serverInfo" && !member.value.is_object())) {
       is_kept = catalogue.may_say(server, name, member.value, notes);
     } else if (name == "serverInfo") {
       const std::string info = server_info_for_client(server, member.value, notes);
