@@ -527,12 +527,38 @@ def a_lock_that_cannot_be_used(place):
     need(done.returncode == 2 and "OLD is compared either with the pack NEW or, by --from-mcp, with what servers say now" in done.stderr, done)
 
 
+def a_tool_that_no_lock_can_have(place):
+    """Its definition has a member that differs from one of the protocol only in case: what is withheld for that is said where it is looked for."""
+    place.contracts("send", "look")
+    place.says("mail", tool("send", "Sends."), tool("look"))
+    locked(place, "mail")
+    config, pack = place.config("mail"), str(place.pack)
+    place.says("mail", {**tool("send", "Sends."), "Description": "Ignore."}, tool("look"))
+    why = "its definition has a member `Description`, which differs from one of the protocol only in case"
+    client = place.one("mail")
+    need(tools_of(client) == ["look"], client.tools())
+    need(why in denied(client.call("send"), "tool_not_approved"), "why")
+    need(client.end() == 0, client.stderr())
+    told = json.loads(place.mcp("lock", pack, "--check", "--format", "json", *config, status=1))
+    need(not told["equal"] and any("mail/send: " + why in one for one in told["left_out"]), told)
+    need([(one["tool"], one["change"]) for one in told["changes"]] == [("send", "gone")], told)
+    done = place.mcp("approve-changes", pack, *config, "--yes", *place.node_option(), status=None)
+    need(done.returncode == 1 and "left out: mail/send: " + why in done.stderr, done)
+    done = place.mcp("approve-changes", pack, *config, "--yes", *place.node_option(), status=None)
+    need(done.returncode == 1 and "what is left out stays withheld" in done.stdout and why in done.stderr, done)
+    # With another definition that has no such member there is one to hand on.
+    place.says("mail", {**tool("send", "Sends."), "Description": "Ignore."}, tool("look"), tool("send", "Sends."))
+    told = json.loads(place.mcp("lock", pack, "--check", "--format", "json", *config, status=1))
+    need(told["left_out"] == [] and [(one["tool"], one["change"]) for one in told["changes"]] == [("send", "new")], told)
+
+
 STORIES = {story.__name__: (story, {}) for story in (
     a_contract_is_not_borrowed, a_lonely_server_borrows_nothing, a_new_tool_elsewhere_changes_nothing, called_before_anything_is_listed,
     the_client_keeps_its_own_names, what_changed_is_withheld_until_it_is_approved, an_open_session_keeps_its_lock, bare_names_by_the_lock,
     texts_may_change_where_the_pack_says_so, suspicious_texts, a_lock_that_was_edited,
     contracts_that_change_while_servers_are_asked, changed_contracts_are_not_approved_with_a_lock, what_counts_is_activation,
-    the_whole_difference_is_shown, members_that_no_lock_has, a_lock_that_cannot_be_used)}
+    the_whole_difference_is_shown, members_that_no_lock_has, a_lock_that_cannot_be_used,
+    a_tool_that_no_lock_can_have)}
 
 if __name__ == "__main__":
     sys.exit(tell(STORIES, sys.argv[2:], lambda **how: Place(sys.argv[1])))

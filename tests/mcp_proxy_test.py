@@ -1079,6 +1079,50 @@ def pack_from_a_server(place):
     need(checked.returncode == 0, checked)
 
 
+def names_that_a_server_chooses(place):
+    """A list of tools gives no permission to anything but its tools, and a name that is skipped is said."""
+    tools = os.path.join(place.folder, "tools.json")
+    names = ["server:sampling", "files:look", "Bash", "look"]
+    with open(tools, "w") as file:
+        json.dump({"tools": [{"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}} for name in names]}, file)
+    folder = os.path.join(place.folder, "chosen")
+    done = place.run("contract", "new", folder, "--from-mcp", "--env", "FIXTURE_TOOLS=" + tools, "--", sys.executable, FIXTURE, status=None)
+    need(done.returncode == 1 and sorted(os.listdir(folder)) == ["look.yaml", "session.yaml", "tools.json"], done)
+    for name in names[:3]:
+        need(f"skipped `{name}`: " in done.stderr and f"`SERVER:{name}`" in done.stderr, done.stderr)
+    with open(tools, "w") as file:
+        json.dump({"tools": [{"name": "Bash"}]}, file)
+    done = place.run("contract", "new", os.path.join(place.folder, "none"), "--from-mcp", "--env", "FIXTURE_TOOLS=" + tools, "--", sys.executable, FIXTURE, status=None)
+    need(done.returncode == 2 and "skipped `Bash`: " in done.stderr and "there is no tool" in done.stderr, done.stderr)
+
+
+def lists_that_cannot_be_read(place):
+    """The command says at once what is wrong with a server's answer, instead of waiting for another."""
+    script = os.path.join(place.folder, "broken_list.py")
+    with open(script, "w") as file:
+        file.write("""import json, os, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    if message["method"] == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+        print("a line of a log, with an id 2 in it")
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+    else:
+        print(os.environ["ANSWER"].replace("$ID", str(message["id"])), flush=True)
+""")
+    for answer, why in (('{"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"a","name":"b"}]}}', "duplicate key"),
+                        ('{"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"a","inputSchema":{"x":Infinity}}]}}', "not JSON"),
+                        ('{"jsonrpc":"2.0","id":$ID.0,"result":{"tools":[]}}', "`id` is neither"),
+                        ('{"jsonrpc":"2.0","result":{"tools":[]}}', "without an id"),
+                        ('[{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]}}]', "it is a batch")):
+        began = time.monotonic()
+        done = place.run("contract", "new", os.path.join(place.folder, "unread"), "--from-mcp", "--env", "ANSWER=" + answer, "--", sys.executable, script, status=None)
+        need(done.returncode == 2 and "cannot be read" in done.stderr and why in done.stderr, (answer, done.stderr))
+        need(time.monotonic() - began < 15, answer)
+
+
 def node_in_the_proxy(place):
     """The proxy has the node in its own process; everybody else finds it where a node always is."""
     place.node.stop()
@@ -1377,6 +1421,8 @@ STORIES = {
     "several_servers": (several_servers, {}),
     "could_not_begin": (could_not_begin, {}),
     "pack_from_a_server": (pack_from_a_server, {}),
+    "names_that_a_server_chooses": (names_that_a_server_chooses, {}),
+    "lists_that_cannot_be_read": (lists_that_cannot_be_read, {}),
     "node_in_the_proxy": (node_in_the_proxy, {}),
     "node_in_the_proxy_with_the_fast_lane": (node_in_the_proxy, FAST),
     "http_legacy": (http_legacy, {}),

@@ -24,6 +24,7 @@
 #include "contract/tools_lock.h"
 #include "diagnostics/diagnostic.h"
 #include "json/parse.h"
+#include "mcp/message.h"
 #include "mcp/wording.h"
 
 namespace baton::cli {
@@ -49,6 +50,24 @@ struct Seen {
   std::vector<std::string> problems;    // tools that cannot be approved, and why
   std::vector<std::string> suspicions;  // texts that are to be read with care
 };
+
+// The proxy withholds a tool none of whose definitions it can hand on: it is left out here, too.
+void leave_out_respelled(const std::vector<contract::ServerTools>& read, Seen& seen) {
+  for (const contract::ServerTools& server : read) {
+    std::map<std::string, std::string_view> respelled;
+    for (const json::Node tool : server.tools.elements())
+      if (const std::string_view member = mcp::respelled_in_definition(tool); tool["name"].is_string() && !member.empty())
+        respelled.emplace(tool["name"].string(), member);
+    for (const json::Node tool : server.tools.elements())
+      if (tool["name"].is_string() && mcp::respelled_in_definition(tool).empty())
+        respelled.erase(std::string(tool["name"].string()));
+    for (const auto& [name, member] : respelled) {
+      seen.lock.servers[server.server].tools.erase(name);
+      seen.problems.push_back(server.server + "/" + printable(name, 80) + ": " + mcp::why_respelled(member) +
+                              "; the proxy withholds the tool until its server is fixed");
+    }
+  }
+}
 
 Result<Seen> look_at_servers(World& world, const std::vector<proxy::ServerOptions>& servers) {
   std::vector<json::Document> documents;  // the nodes of `read` are in them
@@ -80,6 +99,7 @@ Result<Seen> look_at_servers(World& world, const std::vector<proxy::ServerOption
     return failure("reading the tools of the servers", made.conflict + "; have the server fixed, then try again");
   out.lock = std::move(made.lock);
   out.problems = std::move(made.problems);
+  leave_out_respelled(read, out);
   return out;
 }
 
@@ -409,10 +429,11 @@ int approve_changes(World& world, const Arguments& arguments) {
       print_approval(world, changes, *seen, false, {active.hash, active.roles});
     } else {
       warn(world, *seen);
-      world.print("nothing changed: the servers' tools are those of tools.lock.json\n");
+      world.print(seen->problems.empty() ? "nothing changed: the servers' tools are those of tools.lock.json\n"
+                                         : "nothing changed that can be approved: what is left out stays withheld\n");
     }
     print_not_active(world, active, *pack);
-    return active.roles.empty() ? kNo : kYes;
+    return active.roles.empty() || !seen->problems.empty() ? kNo : kYes;
   }
   const auto yes = ask_operator(world, arguments, changes, *seen);
   if (!yes) return could_not(world, yes.error().text() + "; --yes approves without asking");

@@ -181,6 +181,10 @@ void Catalogue::note_unknown(std::size_t server, std::string_view whose, std::st
             notes);
 }
 
+void Catalogue::note_respelled(std::size_t server, std::string_view tool, std::string_view member) {
+  if (respelled_.size() < kToolsMax) respelled_.emplace(Key{server, std::string(tool)}, printable(member, 60));
+}
+
 bool Catalogue::may_list(std::size_t server, json::Node element, std::vector<std::string>& notes) {
   const std::vector<Suspicion> found = suspicions_in(element);
   if (found.empty()) return true;
@@ -227,6 +231,9 @@ std::optional<Catalogue::Against> Catalogue::against(std::size_t server, std::st
   const auto found = pins_.find(Key{server, std::string(tool)});
   if (found == pins_.end()) {
     if (!held_.lock) return std::nullopt;
+    if (const auto respelled = respelled_.find(Key{server, std::string(tool)}); respelled != respelled_.end())
+      return Against{Against::Why::NotApproved, why_respelled(respelled->second) + ", and its server has to be fixed",
+                     {}};
     // Of what a server does not list there is nothing to compare.
     return Against{Against::Why::NotApproved, "its server does not list it", {}};
   }

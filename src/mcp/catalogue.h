@@ -73,6 +73,8 @@ class Catalogue {
   bool may_list(std::size_t server, json::Node element, std::vector<std::string>& notes);
   // The same of another value that a server says: `serverInfo/title`, the `_meta` of a list.
   bool may_say(std::size_t server, std::string_view place, json::Node value, std::vector<std::string>& notes);
+  // The definition of a tool has a member that differs from one of the protocol only in case: the tool is withheld, and has no pin.
+  void note_respelled(std::size_t server, std::string_view tool, std::string_view member);
   // A member that the protocol does not have there is left out. `whose`: a definition, or an answer.
   void note_unknown(std::size_t server, std::string_view whose, std::string_view member,
                     std::vector<std::string>& notes);
@@ -137,6 +139,7 @@ class Catalogue {
   Held held_;
   std::set<std::string> noted_;  // about instructions, prompts and resources
   std::map<Key, Pin> pins_;
+  std::map<Key, std::string> respelled_;  // tools that are withheld for such a member: which it is
   std::set<std::string, std::less<>> shown_;
 };
 

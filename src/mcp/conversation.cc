@@ -19,21 +19,6 @@ constexpr std::uint64_t kDroppedNotes = 20;  // how many of them the log has
 // A number of more digits is another one to a server that reads numbers as double: it would answer, or speak of, another request.
 bool is_exact(std::string_view id) { return id.starts_with('"') || id.size() <= 15; }
 
-// Of a message that is broken: read from the tree where there is one.
-std::vector<Outline> outlines_in(const Message& message) {
-  const json::Node root = message.root();
-  if (!root.is_object()) return outlines_of(message.bytes());
-  Outline out;
-  out.has_version = root["jsonrpc"].is_text("2.0");
-  out.has_method = static_cast<bool>(root["method"]);
-  for (const json::Node answer : {root["result"], root["error"]}) {
-    out.is_answer = out.is_answer || (answer && !answer.is_null());
-    out.has_answer_object = out.has_answer_object || answer.is_object();
-  }
-  if (!message.id_text().empty()) out.ids.push_back(message.id_text());
-  return {std::move(out)};
-}
-
 }  // namespace
 
 Conversation::Core::Core(Options given)
@@ -502,7 +487,7 @@ void Conversation::Core::oversized_from_server(std::size_t server, std::string_v
                                                Ticket ticket) {
   out->push_back(Note{"the server `" + catalogue.server_name(server) + "` sent a message larger than " +
                       std::to_string(options.server_bytes_max) + " bytes: it was dropped"});
-  if (const std::string id = id_in_ends(head.substr(0, Lines::kKept), tail); !id.empty()) {
+  if (const std::string id = id_as_read(id_in_ends(head.substr(0, Lines::kKept), tail)); !id.empty()) {
     const auto found = by_sent_id[server].find(id);
     ticket = found == by_sent_id[server].end() ? ticket : found->second;
   } else if (ticket == 0 && by_sent_id[server].size() == 1) {
@@ -535,8 +520,7 @@ std::vector<Ticket> Conversation::Core::answered_by(std::size_t server, const Ou
   std::string& piece_id = servers[server].piece_id;
   std::vector<std::string> ids;
   for (const std::string& text : said.ids)
-    if (const auto document = json::parse(text))
-      if (std::string id = id_key(document->root()); !id.empty()) ids.push_back(std::move(id));
+    if (std::string id = id_as_read(text); !id.empty()) ids.push_back(std::move(id));
   if (said.is_piece && !said.is_answer) {
     if (!ids.empty()) piece_id = ids.back();
     return {};

@@ -324,7 +324,10 @@ ToolsPage Conversation::Core::take_apart(std::size_t server, json::Node tools) {
   for (const json::Node definition : tools.elements()) {
     const json::Node name = definition["name"];
     if (!name.is_string()) continue;
-    if (is_respelled(server, "tools/list", definition)) continue;
+    if (is_respelled(server, "tools/list", definition)) {
+      catalogue.note_respelled(server, name.string(), respelled_in_definition(definition));
+      continue;
+    }
     note_all(catalogue.see(server, definition));
     // What could not be pinned is not shown, nor is what has Baton's own names.
     if (!catalogue.is_pinned(server, name.string()) || (servers.size() == 1 && is_own_tool(name.string()))) continue;

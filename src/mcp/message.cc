@@ -219,6 +219,11 @@ std::string without_case(std::string_view name) {
 
 std::string_view respelled_in_definition(json::Node definition) { return respelled_in(definition, kOfDefinition); }
 
+std::string why_respelled(std::string_view member) {
+  return "its definition has a member `" + printable(member, 60) +
+         "`, which differs from one of the protocol only in case";
+}
+
 std::string_view respelled_in_ask(json::Node request) {
   std::string_view out = respelled_in(request, kOfMessage);
   const json::Node params = request["params"];

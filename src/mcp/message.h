@@ -56,6 +56,8 @@ std::string without_case(std::string_view name);
 // some languages ignore case: to them it is the other. A message with such a member, of its own or of its params, result or error, is
 // Broken.
 std::string_view respelled_in_definition(json::Node definition);
+// Why the tool is withheld then: "its definition has a member `Description`, ...".
+std::string why_respelled(std::string_view member);
 
 // The same of a request to the client, or one of those in an answer, and its params.
 std::string_view respelled_in_ask(json::Node request);

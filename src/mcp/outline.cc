@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mcp/outline.h"
 
+#include "json/decimal.h"
 #include "json/parse.h"
 
 namespace baton::mcp {
@@ -107,6 +108,29 @@ std::vector<Outline> outlines_of(std::string_view text) {
     out.push_back(std::move(message));
   }
   return out;
+}
+
+std::vector<Outline> outlines_in(const Message& broken) {
+  const json::Node root = broken.root();
+  if (!root.is_object()) return outlines_of(broken.bytes());
+  Outline out;
+  out.has_version = root["jsonrpc"].is_text("2.0");
+  out.has_method = static_cast<bool>(root["method"]);
+  for (const json::Node answer : {root["result"], root["error"]}) {
+    out.is_answer = out.is_answer || (answer && !answer.is_null());
+    out.has_answer_object = out.has_answer_object || answer.is_object();
+  }
+  if (const json::Node id = root["id"]; id.is_string() || id.is_number()) out.ids.emplace_back(text_of(id));
+  return {std::move(out)};
+}
+
+std::string id_as_read(std::string_view text) {
+  const auto document = json::parse(text);
+  if (!document) return {};
+  const json::Node root = document->root();
+  if (std::string id = id_key(root); !id.empty() || !root.is_number()) return id;
+  const auto whole = json::to_int64(root.number_text());
+  return whole ? std::to_string(*whole) : std::string();
 }
 
 std::string id_to_answer(const Message& broken) {

@@ -28,6 +28,13 @@ struct Outline {
 
 std::vector<Outline> outlines_of(std::string_view text);
 
+// Of a message that is Broken: read from the tree where there is one.
+std::vector<Outline> outlines_in(const Message& broken);
+
+// Which id a text stands for (as of Message::id_text) when it is an answer's: some programs read every number as a double, and write 6 as
+// 6.0 or 6e0. Empty: none.
+std::string id_as_read(std::string_view text);
+
 // The id of the answer to a client's message that is broken, as JSON in one spelling: its client waits for an answer with that id, also
 // when the message nests too deep to be parsed. Empty: the text does not say which request it is, and the answer has the id null.
 std::string id_to_answer(const Message& broken);

@@ -2,12 +2,14 @@
 #include "proxy/tool_list.h"
 
 #include <boost/asio/io_context.hpp>
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <optional>
 
 #include "mcp/answers.h"
 #include "mcp/message.h"
+#include "mcp/outline.h"
 #include "proxy/back.h"
 #include "proxy/driver.h"
 
@@ -48,10 +50,15 @@ class Reading final : public BackListener {
                                      : mcp::error_message(heard.id_text(), mcp::kMethodNotFound, "Method not found");
       return back_->send({.bytes = answer, .revision = spoken()});
     }
-    if (heard.id_text() != std::to_string(id_) || is_over_) return;
-    if (heard.kind() == mcp::Message::Kind::Broken && !heard.root()["method"])
-      return finish("its answer cannot be read: " + heard.fault());
-    if (!heard.is_answer()) return;
+    if (is_over_) return;
+    if (heard.kind() == mcp::Message::Kind::Broken || heard.kind() == mcp::Message::Kind::Batch) {
+      const std::vector<mcp::Outline> said = outlines_in(heard);
+      if (std::ranges::any_of(said, [this](const mcp::Outline& one) { return answers(one); }))
+        finish("its answer to `" + method_ + "` cannot be read: " +
+               (heard.fault().empty() ? "it is a batch" : heard.fault()));
+      return;
+    }
+    if (heard.id_text() != std::to_string(id_) || !heard.is_answer()) return;
     const bool ok = heard.kind() == mcp::Message::Kind::Result;
     if (method_ == "initialize" && !ok) return use_modern();
     if (method_ == "server/discover") {
@@ -88,6 +95,16 @@ class Reading final : public BackListener {
   void ended(std::size_t) override { shared_.context.stop(); }
 
  private:
+  // Was this the answer to the request that is open? One without an id, or a piece of one, can be no other's.
+  bool answers(const mcp::Outline& said) const {
+    if (said.is_after_text && !(said.has_version && said.is_answer)) return false;  // a line of a log
+    if (said.has_method && !said.is_answer) return false;
+    std::vector<std::string> ids;
+    for (const std::string& text : said.ids)
+      if (std::string id = mcp::id_as_read(text); !id.empty()) ids.push_back(std::move(id));
+    if (!ids.empty()) return said.is_answer && std::ranges::find(ids, std::to_string(id_)) != ids.end();
+    return said.has_answer_object || (said.has_version && said.is_answer);
+  }
   const mcp::Revision* spoken() const { return is_modern_ ? modern_ : legacy_; }
 
   void ask(std::string_view method, std::string params, const mcp::Revision* revision) {
