@@ -694,7 +694,15 @@ TEST(mcp_http_front, hosts_and_origins) {
              "Accept: */*\r\nConnection: close\r\nContent-Type: application/json\r\nMCP-Protocol-Version: "
              "2026-07-28\r\nMcp-Method: echo\r\nContent-Length: " +
              std::to_string(body.size()) + "\r\n\r\n" + body);
-    return raw.rest().substr(9, 3);
+    const std::string answer = raw.rest();
+    const std::string code = answer.substr(9, 3);
+    // The operator reads how to admit it.
+    if (code == "403")
+      EXPECT_NE(answer.find(origin.empty() || host == "evil.example" ? "`baton mcp --host NAME` admits"
+                                                                     : "`baton mcp --origin ORIGIN` admits"),
+                std::string::npos)
+          << answer;
+    return code;
   };
   EXPECT_EQ(status("127.0.0.1:1234", ""), "200");
   EXPECT_EQ(status("localhost", "http://localhost:3000"), "200");

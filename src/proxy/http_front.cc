@@ -98,6 +98,13 @@ std::string client_of(const net::ServerRequest& request, std::size_t credential)
   return request.peer.address.substr(0, request.peer.address.rfind(':'));  // without the port
 }
 
+// What the operator of the proxy can do about it; empty: nothing.
+std::string how_to_admit(std::string_view code) {
+  if (code == "HTTP_ORIGIN") return "; `baton mcp --origin ORIGIN` admits the pages of an origin";
+  if (code == "HTTP_HOST") return "; `baton mcp --host NAME` admits a further name of the proxy";
+  return {};
+}
+
 net::ServerResponse refusal(unsigned status, std::string_view problem) {
   // A Host that is not ours is what a page sends that was told our address by its own name server.
   return error_response(status == 421 ? 403 : status, mcp::kInvalidRequest, problem);
@@ -234,7 +241,9 @@ Result<bool> HttpFront::Core::start() {
       [weak = weak_from_this()](ExchangePointer exchange) {
         if (const auto self = weak.lock()) self->handle(std::move(exchange));
       },
-      [](unsigned status, std::string_view, std::string_view problem) { return refusal(status, problem); },
+      [](unsigned status, std::string_view code, std::string_view problem) {
+        return refusal(status, std::string(problem) + how_to_admit(code));
+      },
       [weak = weak_from_this()](const net::ServerRequest& head) {
         const auto self = weak.lock();
         return self && self->tokens_.credential(head).has_value();
