@@ -697,11 +697,9 @@ TEST(mcp_http_front, hosts_and_origins) {
     const std::string answer = raw.rest();
     const std::string code = answer.substr(9, 3);
     // The operator reads how to admit it.
-    if (code == "403")
-      EXPECT_NE(answer.find(origin.empty() || host == "evil.example" ? "`baton mcp --host NAME` admits"
-                                                                     : "`baton mcp --origin ORIGIN` admits"),
-                std::string::npos)
-          << answer;
+    const bool is_host = origin.empty() || host == "evil.example";
+    const std::string how = is_host ? "`baton mcp --host NAME` admits" : "`baton mcp --origin ORIGIN` admits";
+    EXPECT_EQ(answer.find(how) != std::string::npos, code == "403") << answer;
     return code;
   };
   EXPECT_EQ(status("127.0.0.1:1234", ""), "200");
