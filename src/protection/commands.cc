@@ -13,6 +13,7 @@
 #include "protection/operator_commands.h"
 #include "protection/programs.h"
 #include "shell/effects.h"
+#include "shell/find.h"
 #include "shell/parse.h"
 
 namespace baton::protection {
@@ -26,6 +27,143 @@ constexpr int kReadAgainMax = 2;                                    // expansion
 constexpr std::size_t kReadAgainWork = 2048, kReadAgainWeight = 6;  // of work: a line, and a byte of it
 constexpr std::size_t kSpelledMin = 3;                              // letters of a pattern that say what it becomes
 constexpr std::string_view kMentioned = "something of Baton's in the command";
+
+// --- words of programs that write into a folder
+
+struct Operands {
+  std::vector<const Word*> words;
+  std::optional<Word> target = {};  // of -t, -C, -d
+  bool recursive = false;
+  std::string letters = {};  // of short options
+};
+
+// How options of a program name the folder that is written into: `-t x`, `-tx`, `-rtx`, `--target-directory=x`, `--target-d x`.
+struct Into {
+  std::string_view exact = {};                     // whole words; the next one is the folder
+  char letter = '\0';                              // in any cluster of short options
+  std::string_view long_option = {};               // abbreviated or not
+  std::string_view values = {}, long_values = {};  // other options with a value that is no operand; long ones in full
+};
+constexpr Into kTargetFolder = {
+    .letter = 't',
+    .long_option = "target-directory",
+    .values = "Sgmo",
+    .long_values = "suffix suffi suff suf su mode mod mo owner owne own ow group grou gro gr strip-program"};
+constexpr Into kOfRsync = {
+    .values = "efBTM",
+    .long_values =
+        "exclude include exclude-from include-from files-from filter rsh rsync-path backup-dir suffix "
+        "temp-dir compare-dest copy-dest link-dest chmod chown usermap groupmap block-size max-size "
+        "min-size timeout contimeout port sockopts password-file log-file log-file-format out-format "
+        "bwlimit partial-dir compress-level compress-choice checksum-choice skip-compress modify-window "
+        "remote-option info debug address protocol iconv checksum-seed max-delete max-alloc"};
+constexpr Into kOfScp = {.values = "cDFiJloPSX"};
+
+// The part of a word behind its first characters: the value of an option.
+Word value_in(const Word& word, std::size_t from) {
+  Word out = word;
+  out.text.erase(0, from);
+  return out;
+}
+
+Operands operands_of(const Command& command, const Into& into) {
+  Operands out;
+  bool options = true;
+  for (std::size_t at = 1; at < command.words.size(); ++at) {
+    const Word& word = command.words[at];
+    const std::string_view text = word.text;
+    const auto take_next = [&] {
+      if (at + 1 < command.words.size()) out.target = command.words[++at];
+    };
+    if (options && word.is("--")) {
+      options = false;
+    } else if (!options || text.size() < 2 || text.front() != '-') {
+      out.words.push_back(&word);
+    } else if (is_one_of(text, into.exact)) {
+      take_next();
+    } else if (text.starts_with("--")) {
+      if (text.starts_with("--r") || text.starts_with("--a")) out.recursive = true;
+      const std::size_t sign = text.find('=');
+      const std::string_view name = text.substr(2, sign == text.npos ? text.npos : sign - 2);
+      if (!name.empty() && into.long_option.starts_with(name)) {
+        if (sign != text.npos) out.target = value_in(word, sign + 1);
+        else take_next();
+      } else if (sign == text.npos && is_one_of(name, into.long_values)) {
+        ++at;
+      }
+    } else {
+      for (std::size_t letter = 1; letter < text.size(); ++letter) {
+        const bool is_folder = into.letter != '\0' && text[letter] == into.letter;
+        const bool is_glued = letter + 1 < text.size() || !word.is_literal();
+        if (is_folder && is_glued) out.target = value_in(word, letter + 1);
+        else if (is_folder) take_next();
+        else if (into.values.find(text[letter]) == text.npos) out.letters += text[letter];
+        else if (!is_glued) ++at;
+        if (is_folder || into.values.find(text[letter]) != text.npos) break;
+      }
+      if (text.find_first_of("rRa") != text.npos) out.recursive = true;
+    }
+  }
+  return out;
+}
+
+// The words of tar in order: folders that it changes into, and the others.
+struct TarWord {
+  Word word;
+  bool is_folder = false;  // of -C: taken in the folder before it
+};
+struct TarWords {
+  std::vector<TarWord> words = {};
+  std::string letters = {};  // of short options
+};
+// Which letters have a value differs between GNU tar and bsdtar, and `tar` may be either: both are read.
+constexpr std::array<std::string_view, 2> kTarValues = {"bCfFgHIKLNTVX", "bCfIsTXW"};
+TarWords tar_words(const Command& command, std::string_view values) {
+  TarWords out;
+  bool options = true;
+  std::size_t at = 1;
+  const auto add = [&](const Word& word, bool is_folder) { out.words.push_back({word, is_folder}); };
+  // A cluster without a dash, `tar xfC x.tar folder`: the values are the next words, in this order.
+  if (command.words.size() > 1 && command.words[1].is_literal() && !command.words[1].text.starts_with('-')) {
+    add(command.words[1], false);
+    out.letters = command.words[1].text;
+    for (const char letter : out.letters)
+      if (values.find(letter) != values.npos && at + 1 < command.words.size()) add(command.words[++at], letter == 'C');
+    ++at;
+  }
+  for (; at < command.words.size(); ++at) {
+    const Word& word = command.words[at];
+    const std::string_view text = word.text;
+    const bool has_next = at + 1 < command.words.size();
+    if (options && word.is("--")) {
+      options = false;
+    } else if (!options || text.size() < 2 || text.front() != '-') {
+      add(word, false);
+    } else if (text.starts_with("--")) {
+      const std::size_t sign = text.find('=');
+      const std::string_view name = text.substr(2, sign == text.npos ? text.npos : sign - 2);
+      const bool is_folder = name == "cd" || (name.size() > 1 && std::string_view("directory").starts_with(name));
+      if (!is_folder) add(word, false);
+      else if (sign != text.npos) add(value_in(word, sign + 1), true);
+      else if (has_next) add(command.words[++at], true);
+    } else {
+      for (std::size_t letter = 1; letter < text.size(); ++letter) {
+        out.letters += text[letter];
+        if (values.find(text[letter]) == values.npos) continue;
+        const bool is_folder = text[letter] == 'C';
+        if (letter + 1 < text.size() || !word.is_literal()) add(value_in(word, letter + 1), is_folder);
+        else if (has_next) add(command.words[++at], is_folder);
+        break;
+      }
+    }
+  }
+  return out;
+}
+bool is_tar(std::string_view program) { return is_one_of(program, "tar gtar bsdtar star"); }
+void enter(std::vector<std::string>& folders, std::string_view into) {
+  for (std::string& folder : folders)
+    folder = into.starts_with('/') ? std::string(into) : folder + "/" + std::string(into);
+}
 
 class Line {
  public:
@@ -277,8 +415,11 @@ class Line {
     if (is_touched(found.guard) ||
         (found.guard == Guard::Fixed && word.kind == Word::Kind::Pattern && writes_in_settings()))
       return touch(found);
+    if (text->size() < 2) return;
+    constexpr std::size_t kEndMax = 8;
+    const std::string end_of_text = to_lower_ascii(text->substr(text->size() - std::min(text->size() - 1, kEndMax)));
     for (const std::string_view end : kPacked)
-      if (text->ends_with(end))
+      if (end_of_text.ends_with(end))
         if (const Found plain = guarded_.find_any(text->substr(0, text->size() - end.size()), &folders_);
             is_touched(plain.guard))
           return touch(plain);
@@ -329,35 +470,6 @@ class Line {
 
   // --- whole folders
 
-  struct Operands {
-    std::vector<const Word*> words;
-    const Word* target = nullptr;  // of -t, -C, -d
-    bool recursive = false;
-    std::string letters = {};  // of short options
-  };
-
-  // `into`: options with the folder that is written into.
-  static Operands operands_of(const Command& command, std::string_view into) {
-    Operands out;
-    bool options = true;
-    for (std::size_t at = 1; at < command.words.size(); ++at) {
-      const Word& word = command.words[at];
-      const std::string_view text = word.text;
-      if (options && word.is("--")) {
-        options = false;
-      } else if (options && text.size() > 1 && text.front() == '-') {
-        const bool is_long = text.starts_with("--");
-        if (!is_long) out.letters += text.substr(1);
-        if (is_one_of(text, into) && at + 1 < command.words.size()) out.target = &command.words[++at];
-        if (is_long && (text.starts_with("--r") || text.starts_with("--a"))) out.recursive = true;
-        if (!is_long && text.find_first_of("rRa") != text.npos) out.recursive = true;
-      } else {
-        out.words.push_back(&word);
-      }
-    }
-    return out;
-  }
-
   Found find(const Word& word) {
     const auto text = text_of(word);
     return text ? guarded_.find(*text, &folders_) : Found();
@@ -378,6 +490,7 @@ class Line {
     else if (is_one_of(program, kMoves)) moves(command);
     else if (is_one_of(program, kLinks)) links(command);
     else if (is_one_of(program, kMounts)) removes(command);
+    else if (is_one_of(program, "find gfind")) searches(command);
     else if (const std::size_t at = copies_by_word(command); at > 0) {
       Command copying = command;
       copying.words.erase(copying.words.begin(), copying.words.begin() + static_cast<std::ptrdiff_t>(at));
@@ -389,6 +502,7 @@ class Line {
     else {
       if (is_one_of(program, kPacks)) packs(command);
       if (is_one_of(program, kUnpacks)) unpacks(command, program);
+      if (is_one_of(program, kOpens)) opens(command);
       if (program.starts_with("py")) unpacks_by_python(command);
     }
   }
@@ -438,7 +552,11 @@ class Line {
   }
 
   void copies(const Command& command, std::string_view program) {
-    Operands operands = operands_of(command, "-t --target-directory");
+    const Into into = is_one_of(program, "cp gcp xcp install ginstall") ? kTargetFolder
+                      : program == "rsync"                              ? kOfRsync
+                      : is_one_of(program, "scp rcp")                   ? kOfScp
+                                                                        : Into();
+    Operands operands = operands_of(command, into);
     const bool recursive = operands.recursive || is_one_of(program, "rsync ditto docker");
     const auto has_long = [&](std::string_view front) {
       return std::ranges::any_of(command.words, [&](const Word& word) { return word.text.starts_with(front); });
@@ -454,35 +572,35 @@ class Line {
           if (const Found found = find(std::string_view(word.text).substr(12));
               found.guard != Guard::None || found.holds)
             return touch(found);
-    const Word* target = take_target(operands);
+    const std::optional<Word> target = take_target(operands);
     for (const Word* source : operands.words) {
       if (is_over()) return;
       const Found found = find(*source);
       if ((recursive && found.holds_secret) || (makes_links && (found.guard != Guard::None || found.holds)))
         return touch(found);
-      if (target == nullptr) continue;
+      if (!target) continue;
       lands(*source, *target, recursive,
             (recursive && is_whole) || program == "ditto" || (program == "rsync" && source->text.ends_with('/')));
     }
   }
 
   void moves(const Command& command) {
-    Operands operands = operands_of(command, "-t --target-directory");
-    const Word* target = take_target(operands);
+    Operands operands = operands_of(command, kTargetFolder);
+    const std::optional<Word> target = take_target(operands);
     for (const Word* source : operands.words) {
       if (is_over()) return;
       const Found found = find(*source);
       if (found.guard != Guard::None || found.holds) return touch(found);
-      if (target != nullptr) lands(*source, *target, true, false);
+      if (target) lands(*source, *target, true, false);
     }
   }
 
-  static const Word* take_target(Operands& operands) {
-    if (operands.target != nullptr) return operands.target;
-    if (operands.words.size() < 2) return nullptr;
+  static std::optional<Word> take_target(Operands& operands) {
+    if (operands.target) return operands.target;
+    if (operands.words.size() < 2) return std::nullopt;
     const Word* out = operands.words.back();
     operands.words.pop_back();
-    return out;
+    return *out;
   }
 
   // What comes to lie where. `whole`: with all that is in it. `opened`: only what is in it.
@@ -523,11 +641,10 @@ class Line {
 
   // A second name for a file, or for the folder it lies in.
   void links(const Command& command) {
-    Operands operands = operands_of(command, "-t --target-directory");
-    if (operands.words.size() > 1 && operands.target == nullptr) {
+    Operands operands = operands_of(command, kTargetFolder);
+    if (const std::optional<Word> target = take_target(operands)) {
       // A folder of settings that is a link to another.
-      if (const Found found = find(*operands.words.back()); found.holds_by_name) return touch(found);
-      operands.words.pop_back();
+      if (const Found found = find(*target); found.holds_by_name) return touch(found);
     }
     for (const Word* one : operands.words)
       if (const Found found = find(*one); found.guard != Guard::None || found.holds) return touch(found);
@@ -540,6 +657,14 @@ class Line {
         if (const Found found = find(word); found.holds || found.guard != Guard::None) return touch(found);
   }
 
+  // `find .claude -exec ls "$x" ...`: a word may be an action that removes or writes.
+  void searches(const Command& command) {
+    const shell::FindLine line = shell::find_line(command);
+    if (line.is_certain) return;
+    for (const Word& start : line.starts)
+      if (const Found found = find(start); found.holds_by_name || found.guard != Guard::None) return touch(found);
+  }
+
   void packs(const Command& command) {
     std::vector<std::string> in = folders_;
     const bool is_zip = program_of(command) == "zip";
@@ -548,12 +673,25 @@ class Line {
              (is_zip && word.text.starts_with('-') && !word.text.starts_with("--") &&
               word.text.find('m') != word.text.npos);
     });
+    if (is_tar(program_of(command))) {
+      for (const std::string_view values : kTarValues) {
+        std::vector<std::string> there = folders_;
+        for (const TarWord& one : tar_words(command, values).words) {
+          const auto text = text_of(one.word);
+          if (!text || is_over()) continue;
+          if (one.is_folder) enter(there, *text);
+          else if (const Found found = guarded_.find(*text, &there); found.holds_secret || (removes && found.holds))
+            return touch(found);
+        }
+      }
+      return;
+    }
     for (std::size_t at = 1; at < command.words.size(); ++at) {
       const auto text = text_of(command.words[at]);
       if (!text) continue;
       const auto into = at + 1 < command.words.size() ? text_of(command.words[at + 1]) : std::nullopt;
       if (into && (*text == "-C" || *text == "--directory" || *text == "--cd")) {
-        for (std::string& folder : in) folder = into->starts_with('/') ? *into : folder + "/" + *into;
+        enter(in, *into);
         ++at;
       } else if (const Found found = guarded_.find(*text, &in); found.holds_secret || (removes && found.holds)) {
         return touch(found);
@@ -572,12 +710,22 @@ class Line {
     if (program == "patch" && is_word(1, "--dry-run -p0 -p1 -p2") &&
         (is_word(1, "--dry-run") || is_word(2, "--dry-run")))
       return;
-    const Operands operands =
-        operands_of(command, program == "unar" ? "-o -output-directory --output-directory" : "-C --directory -d --cd");
-    if (program == "tar" || program == "gtar" || program == "bsdtar" || program == "jar" || program == "ar") {
+    const Operands operands = operands_of(
+        command, {.exact = program == "unar" ? "-o -output-directory --output-directory" : "-C --directory -d --cd"});
+    if ((is_tar(program) && program != "star") || program == "jar" || program == "ar") {
       // `tar czf`, `-cf`, `--create`, `--list`: these write no folder.
       std::string mode = operands.letters;
-      if (!operands.words.empty() && !command.words[1].text.starts_with('-')) mode += command.words[1].text;
+      if (is_tar(program)) {
+        // Letters that only one of the two readings finds do not count as "creates" or "lists".
+        const std::string gnu = tar_words(command, kTarValues[0]).letters,
+                          bsd = tar_words(command, kTarValues[1]).letters;
+        mode.clear();
+        for (const char letter : gnu + bsd)
+          if (letter == 'x' || letter == 'P' || (gnu.find(letter) != gnu.npos && bsd.find(letter) != bsd.npos))
+            mode += letter;
+      } else if (!operands.words.empty() && !command.words[1].text.starts_with('-')) {
+        mode += command.words[1].text;
+      }
       const auto has_long = [&](std::string_view option) {
         return std::ranges::any_of(command.words, [&](const Word& word) { return word.is(option); });
       };
@@ -612,10 +760,10 @@ class Line {
       if (!text || (!text->starts_with('-') && (at == 1 || !before.starts_with('-')))) continue;
       if (const Found found = guarded_.find_any(*text, &in); found.holds || found.guard != Guard::None)
         return touch(found);
-      if (is_one_of(before, "-C --directory --cd"))
-        for (std::string& folder : in) folder = text->starts_with('/') ? *text : folder + "/" + *text;
+      if (is_one_of(before, "-C --directory --cd")) enter(in, *text);
     }
-    if (operands.target != nullptr) return extracts_to(operands.target);
+    if (is_tar(program)) return extracts_by_tar(command);
+    if (operands.target) return extracts_to(&*operands.target);
     for (const Word& word : command.words)
       if (const auto text = text_of(word))
         for (const std::string_view into : {"--directory=", "-o", "-d", "-C", "--directory "})
@@ -631,6 +779,49 @@ class Line {
     extracts_to(nullptr);
   }
 
+  // Into the folders that it changes into, or the one that the line is in.
+  void extracts_by_tar(const Command& command) {
+    for (const std::string_view values : kTarValues) {
+      std::vector<std::string> in = folders_;
+      bool is_elsewhere = false;
+      for (const TarWord& one : tar_words(command, values).words) {
+        if (is_over()) return;
+        if (!one.is_folder) continue;
+        is_elsewhere = true;
+        const auto text = text_of(one.word);
+        if (!text) continue;
+        for (const Found& found : {guarded_.find_any(*text, &in), guarded_.find(*text, &in)})
+          if (found.holds || found.guard != Guard::None) return touch(found);
+        enter(in, *text);
+      }
+      if (!is_elsewhere) extracts_to(nullptr);
+    }
+  }
+
+  // `gunzip -N x.gz`: the file says what it is called. `gunzip -S .y x.y`: the option says what the name ends with.
+  void opens(const Command& command) {
+    bool names = false, ends = false;
+    for (const Word& word : std::span(command.words).subspan(1)) {
+      const bool is_long = word.text.starts_with("--");
+      if (!word.text.starts_with('-')) continue;
+      names = names || (is_long ? word.text.starts_with("--na") : word.text.find('N') != word.text.npos);
+      ends = ends || (is_long ? word.text.starts_with("--su") : word.text.find('S') != word.text.npos);
+    }
+    if (!names && !ends) return;
+    for (const Word& word : std::span(command.words).subspan(1)) {
+      const auto text = text_of(word);
+      if (!text || is_over()) continue;
+      const std::size_t name = text->size() - shell::base_name(*text).size();
+      if (names && !text->starts_with('-')) {
+        const Found found = find(name == 0 ? "." : std::string_view(*text).substr(0, name));
+        if (found.holds || found.guard != Guard::None) return touch(found);
+      }
+      for (std::size_t end = text->size(); ends && end-- > name + 1 && !is_over();)
+        if (const Found found = find(std::string_view(*text).substr(0, end)); is_touched(found.guard))
+          return touch(found);
+    }
+  }
+
   // `gh repo clone x folder`, `gh release download -D folder`
   static bool is_fetching_gh(const Command& command) {
     return program_of(command) == "gh" && command.words.size() > 1 &&
@@ -638,7 +829,7 @@ class Line {
   }
 
   void fetches(const Command& command, std::string_view program) {
-    const Operands operands = operands_of(command, "");
+    const Operands operands = operands_of(command, {});
     const auto has = [&](std::string_view letters, std::initializer_list<std::string_view> longs) {
       return operands.letters.find_first_of(letters) != std::string::npos ||
              std::ranges::any_of(longs, [&](std::string_view option) {
@@ -706,6 +897,19 @@ class Line {
     const bool makes = is_one_of(what, "clone worktree submodule init");
     if ((!cleans && !applies && !names && !makes) || only_indexes(what, rest)) return;
     bool named = false;
+    // `checkout-index --prefix=x/y`: the names of all files behind this text, in the worktree or the current folder.
+    for (std::size_t place = 0; place < rest.size(); ++place) {
+      if ((what != "checkout-index" && what != "read-tree") || !rest[place].text.starts_with("--pr")) continue;
+      const std::size_t sign = rest[place].text.find('=');
+      if (sign == std::string::npos && place + 1 == rest.size()) break;
+      const auto text = text_of(sign == std::string::npos ? rest[place + 1] : value_in(rest[place], sign + 1));
+      if (!text) continue;
+      const std::size_t slash = text->rfind('/');
+      const std::string folder = slash == std::string::npos ? "." : text->substr(0, slash + 1);
+      for (const std::vector<std::string>& from : {in, folders_})
+        if (const Found found = guarded_.find(folder, &from); found.holds || found.guard != Guard::None)
+          return touch(found);
+    }
     for (const Word& word : rest) {
       if (word.text.starts_with('-') && word.is_literal()) continue;
       if (applies) break;
@@ -767,6 +971,9 @@ class Line {
         if (word.text.starts_with("--files0-from") || word.is("--multifile") || word.is("--stdin-paths")) return true;
         if (program == "curl" && (word.text.starts_with("-K") || word.text.starts_with("--conf"))) return true;
         if (!takes_list) return false;
+        const bool is_cluster = word.text.starts_with('-') ? !word.text.starts_with("--") : &word == &command.words[1];
+        if (is_tar(program) && &word != &command.words[0] && is_cluster && word.text.find('T') != word.text.npos)
+          return true;
         return word.is("-T") || word.is("-@") || word.is("--stdin") || word.text.starts_with("--files-from") ||
                word.text.starts_with("--pathspec-from-file");
       });

@@ -103,8 +103,12 @@ bool put_value(std::string_view name, const Values& values, bool in_quotes, std:
     }
     return !value.empty();
   }
-  if (value.find_first_of("'\"\\$`;&|<>()\n#!") != value.npos) return false;
-  out += value;
+  // No shell reads a value again. Outside of quotes it is cut at blanks and its wildcards count.
+  const std::string_view special = in_quotes ? "\"$`\\" : "'\"\\$`;&|<>()#!";
+  for (const char c : value) {
+    if (special.find(c) != special.npos) out.push_back('\\');
+    out.push_back(c == '\n' && !in_quotes ? ' ' : c);
+  }
   return true;
 }
 

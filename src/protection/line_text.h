@@ -19,7 +19,7 @@ std::string without_expansions(std::string_view line, char by = 0);
 std::string substituted(const std::string& text, const std::map<std::string, std::string>& values);
 
 // The line as a shell reads it after the expansions whose values are known: `$name`, `${name}`, `${name:-text}`, `$(pwd)`, and `~` outside of
-// quotes. A value of the line's own that would be read as more than words is left out. `values` has HOME, PWD and OLDPWD, when they are known.
+// quotes. Characters of a value that mean something to a shell are put in with a backslash. `values` has HOME, PWD and OLDPWD, when they are known.
 std::string expanded(std::string_view line, const std::map<std::string, std::string>& values);
 
 // The words between blanks, line ends and the operators of a shell.

@@ -52,9 +52,15 @@ inline constexpr std::string_view kUnpacks =
     "tar gtar bsdtar star unzip bsdunzip unp cabextract 7z 7za 7zr 7zz p7zip pax cpio jar unrar rar bsdcpio ar patch "
     "gpatch unsquashfs unar atool aunpack dtrx "
     "patool dpkg dpkg-deb stow";
-// What these are given is packed with another name: `x.json.gz` becomes `x.json`.
-inline constexpr std::array<std::string_view, 13> kPacked = {".gz",  ".bz2", ".xz",  ".zst", ".lz4", ".lzma", ".Z",
-                                                             ".gpg", ".pgp", ".asc", ".age", ".br",  ".enc"};
+// What these are given is packed with another name: `x.json.gz` becomes `x.json`. In any case.
+inline constexpr std::array<std::string_view, 25> kPacked = {
+    ".gz",  "-gz", ".z",  "-z",  "_z",   ".bz2", ".bz",  ".xz",  ".zst", ".lz4", ".lzma", ".lz",  ".lzo",
+    ".lrz", ".rz", ".sz", ".zz", ".gpg", ".pgp", ".asc", ".sig", ".age", ".br",  ".enc",  ".des3"};
+// They take a packed file away and leave what was in it, under the name without the ending; an option may give another ending.
+inline constexpr std::string_view kOpens =
+    "gunzip gzip uncompress compress pigz unpigz zcat bunzip2 bzip2 pbzip2 lbzip2 lbunzip2 unxz xz pixz unlzma lzma "
+    "lzip "
+    "plzip unlzip lzop unlzop zstd unzstd unlz4 lz4 lrzip lrunzip brotli unbrotli";
 // They write files of names that come from elsewhere, into a folder that they are given or the current one.
 inline constexpr std::string_view kFetches =
     "wget curl aria2c http https svn hg fossil jj degit rclone gsutil aws s3cmd";
