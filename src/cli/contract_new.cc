@@ -117,14 +117,13 @@ std::optional<contract::Starter> starter_of(World& world, const Arguments& argum
   contract::Findings findings;
   findings.in(source);
   contract::Starter starter = contract::starter_from_tools(findings, agent_name(arguments), document->root());
-  for (const contract::Finding& finding : findings.list()) {
+  for (const contract::Finding& finding : findings.list())
     world.print_error(render_human({finding.diagnostic}, finding.file, *text, world.colour_errors));
-    starter.skipped.push_back("an entry that is no tool definition of its own");
-  }
   if (starter.files.size() <= 2) {  // session.yaml and tools.json
     print_skipped(world, starter);
     return could_not(world, "there is no tool in " + source + " to write a contract for"), std::nullopt;
   }
+  starter.skipped.insert(starter.skipped.end(), findings.list().size(), "an entry that is no tool definition of its own");
   return starter;
 }
 
