@@ -161,8 +161,8 @@ TEST(ContractStarter, NamesThatWouldPermitSomethingElseAreSkipped) {
       {"look", R"({"readOnlyHint":true})", true},
   };
   for (const PermissionCase& one : cases) {
-    const FromTools made = from_tools(R"({"tools":[{"name":"other"},{"name":")" + one.name + R"(","annotations":)" +
-                                      one.hints + "}]}");
+    const FromTools made =
+        from_tools(R"({"tools":[{"name":"other"},{"name":")" + one.name + R"(","annotations":)" + one.hints + "}]}");
     const std::string shown = one.name + " " + one.hints;
     const Files files = files_of(made.starter);
     EXPECT_EQ(files.contains(one.name + ".yaml"), one.is_kept) << shown;

@@ -123,7 +123,8 @@ std::optional<contract::Starter> starter_of(World& world, const Arguments& argum
     print_skipped(world, starter);
     return could_not(world, "there is no tool in " + source + " to write a contract for"), std::nullopt;
   }
-  starter.skipped.insert(starter.skipped.end(), findings.list().size(), "an entry that is no tool definition of its own");
+  starter.skipped.insert(starter.skipped.end(), findings.list().size(),
+                         "an entry that is no tool definition of its own");
   return starter;
 }
 

@@ -56,7 +56,8 @@ void leave_out_respelled(const std::vector<contract::ServerTools>& read, Seen& s
   for (const contract::ServerTools& server : read) {
     std::map<std::string, std::string_view> respelled;
     for (const json::Node tool : server.tools.elements())
-      if (const std::string_view member = mcp::respelled_in_definition(tool); tool["name"].is_string() && !member.empty())
+      if (const std::string_view member = mcp::respelled_in_definition(tool);
+          tool["name"].is_string() && !member.empty())
         respelled.emplace(tool["name"].string(), member);
     for (const json::Node tool : server.tools.elements())
       if (tool["name"].is_string() && mcp::respelled_in_definition(tool).empty())

@@ -232,8 +232,8 @@ std::optional<Catalogue::Against> Catalogue::against(std::size_t server, std::st
   if (found == pins_.end()) {
     if (!held_.lock) return std::nullopt;
     if (const auto respelled = respelled_.find(Key{server, std::string(tool)}); respelled != respelled_.end())
-      return Against{Against::Why::NotApproved, why_respelled(respelled->second) + ", and its server has to be fixed",
-                     {}};
+      return Against{
+          Against::Why::NotApproved, why_respelled(respelled->second) + ", and its server has to be fixed", {}};
     // Of what a server does not list there is nothing to compare.
     return Against{Against::Why::NotApproved, "its server does not list it", {}};
   }

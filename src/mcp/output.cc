@@ -230,7 +230,8 @@ bool others_read(json::Fault fault) {
 // The text that is the whole result; no node: the result is more than one text.
 json::Node only_text(json::Node result) {
   const json::Node content = result["content"];
-  const bool is_one = content.is_array() && content.size() == 1 && is_only_text(content.element(0)) && !has_more(result);
+  const bool is_one =
+      content.is_array() && content.size() == 1 && is_only_text(content.element(0)) && !has_more(result);
   return is_one ? content.element(0)["text"] : json::Node();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proxy/tool_list.h"
 
-#include <boost/asio/io_context.hpp>
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <optional>
@@ -54,8 +54,8 @@ class Reading final : public BackListener {
     if (heard.kind() == mcp::Message::Kind::Broken || heard.kind() == mcp::Message::Kind::Batch) {
       const std::vector<mcp::Outline> said = outlines_in(heard);
       if (std::ranges::any_of(said, [this](const mcp::Outline& one) { return answers(one); }))
-        finish("its answer to `" + method_ + "` cannot be read: " +
-               (heard.fault().empty() ? "it is a batch" : heard.fault()));
+        finish("its answer to `" + method_ +
+               "` cannot be read: " + (heard.fault().empty() ? "it is a batch" : heard.fault()));
       return;
     }
     if (heard.id_text() != std::to_string(id_) || !heard.is_answer()) return;
