@@ -463,6 +463,14 @@ class Drawing {
                                                  "read -A functions <a",
                                                  "wait -n -p 'v[$(foo)]'",
                                                  "printf %d v",
+                                                 "printf %n v",
+                                                 "printf 'a%n' 'v[$(foo)]'",
+                                                 "printf '%s%-3n' a HOME",
+                                                 "printf 'a\\u0025n' 'v[$(foo)]'",
+                                                 "printf \"$x%n\" y",
+                                                 "time x=y foo",
+                                                 "time -p x=y",
+                                                 "time ! foo",
                                                  "getln v",
                                                  "bye v",
                                                  "private -i w=v",
@@ -646,6 +654,11 @@ class Drawing {
                                             "--symbolic-link",
                                             "-td",
                                             "-rt d",
+                                            "-rtd",
+                                            "-vtd/e",
+                                            "--targ d",
+                                            "--target-d=d",
+                                            "-rt\"d\"",
                                             "--preserve=mode",
                                             "--no-preserve=mode",
                                             "--strip-trailing-slashes",
@@ -671,6 +684,9 @@ class Drawing {
                                             "--strip-trailing-slashes",
                                             "--",
                                             "-bt d",
+                                            "-ftd",
+                                            "--targ=d",
+                                            "-vt d",
                                             "--no-clobber"};
     static constexpr const char* kLink[] = {
         "-s", "-s",   "-s",    "",   "-f",      "-sf", "-t d",     "-st d",      "-T",  "-sT",
@@ -755,6 +771,8 @@ class Drawing {
                                                "-D",
                                                "-t d",
                                                "-Dt n1/m",
+                                               "-Dtn1/m",
+                                               "-m 755 -td",
                                                "-b",
                                                "-S .o -b",
                                                "-T",
@@ -1192,7 +1210,8 @@ class Drawing {
                                               "sqlite3 n <<'EOF'\n.shell foo\nEOF",
                                               "sqlite3 -init s n",
                                               "sqlite3 n <<< '.shell foo'"};
-    switch (below(17)) {
+    switch (below(18)) {
+      case 17: return hidden();
       case 0:
       case 1: return of(kEnv) + " " + behind();
       case 2:
@@ -1216,6 +1235,23 @@ class Drawing {
       case 15: return of(kOther) + " " + of(kOther) + " " + behind();
       default: return "echo " + quoted(program()) + " | " + (one_in(2) ? "cat | " : "") + (one_in(2) ? "sh" : "foo");
     }
+  }
+  // A quoted variable is the word that decides what runs: the end of a command of find, or a subcommand.
+  std::string hidden() {
+    static constexpr const char* kValues[] = {"';'", "+", "'{}'", "a", "run", "-delete", "tool", "exec"};
+    static constexpr const char* kWords[] = {"\"$y\"",  "\"$y\"",  "$y",        "\"${y}\"",
+                                             "\";$y\"", "\"a$y\"", "{} \"$y\"", "\"$1\""};
+    static constexpr const char* kActions[] = {" -delete",        " -fprint n1",      " -exec foo \\;",
+                                               " -exec true \\;", " -exec rm {} \\;", " -exec touch n1 \\;"};
+    static constexpr const char* kLaunchers[] = {"uv",       "uv -q",  "uv tool", "uv tool -q",      "uv -q tool",
+                                                 "npm exec", "npm -s", "npm",     "npm --silent exe"};
+    const std::string value = of(kValues);
+    std::string out = one_in(4) ? "set -- " + value + "; " : "y=" + value + "; ";
+    if (one_in(2)) return out + of(kLaunchers) + " " + (one_in(3) ? "" : of(kWords) + " ") + behind();
+    out += "find " + std::string(one_in(2) ? "d" : "free") + (one_in(5) ? " -execdir " : " -exec ");
+    out += std::string(one_in(2) ? "true " : "foo ") + of(kWords) + (one_in(3) ? " +" : "");
+    out += of(kActions);
+    return out + (one_in(2) ? " -exec true \\;" : one_in(3) ? "" : " \\;");
   }
   std::string behind() {
     if (one_in(8)) return "sh -c " + quoted(text());

@@ -46,7 +46,7 @@ constexpr const char* kStubs[] = {
     "tail",      "wc",      "grep",     "test",       "[",    "basename", "dirname",  "seq",   "cut",     "paste",
     "tr",        "tac",     "comm",     "join",       "cmp",  "readlink", "realpath", "sleep", "pwd",     "date",
     "expr",      "time",    "nproc",    "stat",       "diff", "more",     "less",     "which", "uname",   "id",
-    "-",         "!",       "!bar",     "then",       "do",   "in",       "12",       "1"};
+    "-",         "!",       "!bar",     "then",       "do",   "in",       "12",       "1",     "uv"};
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 void must(long result, const std::string& what) {
@@ -76,7 +76,7 @@ struct Program {
 };
 
 void copy_program(int from, const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   must(::fstat(from, &status), path);
   const int to = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
   must(to, path);
@@ -93,7 +93,7 @@ void mount_memory(const std::string& path, const char* options, unsigned long fl
 void bind_mount(const std::string& from, const std::string& to, bool read_only) {
   must(::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr), "bind " + from);
   if (!read_only) return;
-  struct statvfs now{};
+  struct statvfs now {};
   must(::statvfs(to.c_str(), &now), to);
   // What is set on the mount outside may not be taken away in here.
   unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY;
@@ -344,7 +344,7 @@ void Sandbox::look(const std::string& folder, Tree& out) {
     const std::string_view name = one->d_name;
     if (name == "." || name == "..") continue;
     const std::string path = folder + "/" + one->d_name;
-    struct stat status{};
+    struct stat status {};
     if (::fstatat(::dirfd(open), one->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     Entry entry{status.st_ino,
                 status.st_nlink,

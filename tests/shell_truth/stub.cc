@@ -51,7 +51,7 @@ struct Line {
 bool record(const char* name, char** arguments) {
   const int file = ::open(kLog, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0) return true;
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file, &status) == 0 && status.st_size > kLogBytesMax) return false;
   Line line;
   line.add(name);
@@ -196,6 +196,17 @@ void launch(const char* name, char** words) {
     while (*words != nullptr && is(name, "sudo") && is_assignment(*words)) ++words;
     if (*words != nullptr) start(words);
   }
+  // Launchers behind subcommands, which may stand behind options.
+  if (is(name, "uv") || is(name, "npm")) {
+    while (*words != nullptr && **words == '-') ++words;
+    const bool is_tool = is(name, "uv") && is(words[0], "tool");
+    if (is_tool) ++words;
+    while (is_tool && *words != nullptr && **words == '-') ++words;
+    const bool runs =
+        is(name, "uv") ? is(words[0], "run") : is(words[0], "exec") || is(words[0], "exe") || is(words[0], "x");
+    if (runs) start(words + 1);
+  }
+  if (is(name, "time")) start(is(words[0], "-p") ? words + 1 : words);
   if (is(name, "cmake") && is(words[0], "-E") && (is(words[1], "env") || is(words[1], "time"))) {
     const bool is_env = is(words[1], "env");
     words += 2;
