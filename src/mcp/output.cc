@@ -46,6 +46,8 @@ constexpr std::array<std::string_view, 3> kProtocolMeta = {"io.modelcontextproto
                                                            "io.modelcontextprotocol/related-task"};
 constexpr std::array<std::string_view, 6> kResultMembers = {
     "content", "structuredContent", "isError", "resultType", "_meta", "ttlMs"};
+// Members of other results of the protocol. One that is null says nothing here either.
+constexpr std::array<std::string_view, 3> kOtherMembers = {"cacheScope", "inputRequests", "requestState"};
 
 // FastMCP says with it that it put an output that is no object into {"result": ...}.
 constexpr std::string_view kFastMcp = "fastmcp";
@@ -143,7 +145,8 @@ bool is_only_text(json::Node block) {
 
 // Members of a result that say something beside its content.
 bool is_more(const json::Member& member) {
-  if (member.value.is_null()) return !is_among(kResultMembers, member.name());
+  if (member.value.is_null())
+    return !is_among(kResultMembers, member.name()) && !is_among(kOtherMembers, member.name());
   if (member.name() == "_meta") {
     if (!member.value.is_object()) return true;
     return any_of(member.value.members(), [](const json::Member& one) { return !is_protocol_meta(one); });
@@ -554,7 +557,7 @@ std::optional<Splice> removing_meta(json::Node result) {
 
 bool has_input_requests(json::Node result) {
   const json::Node inputs = result["inputRequests"];
-  return inputs && !(inputs.is_object() && inputs.size() == 0);
+  return inputs && !is_without_content(inputs);
 }
 
 // --- taken out ------------------------------------------------------------------------------------------------------------------------
