@@ -60,7 +60,7 @@ bool is_safe_setting(std::string_view name) { return is_listed(kGitSettings, to_
 bool is_safe_assignment(const Word& word) {
   const std::size_t sign = word.text.find('=');
   if (sign == std::string::npos) return word.is_literal() && is_safe_setting(word.text);
-  return !word.splits && is_safe_setting(std::string_view(word.text).substr(0, sign));
+  return word.is("core.pager=cat") || (!word.splits && is_safe_setting(std::string_view(word.text).substr(0, sign)));
 }
 
 bool is_opaque_git_command(std::string_view subcommand, std::span<const Word> words) {

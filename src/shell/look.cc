@@ -97,6 +97,7 @@ void Look::launch(std::string_view name, const Program& launcher) {
   if (!program) return note(Opaque::Launcher);
   if (launcher.takes_assignments) assigned(std::span(words_).first(*program));
   if (name == "xargs") return xargs(*program, launcher);
+  if ((name == "npx" || name == "fakeroot") && *program >= size()) note(Opaque::StandardInput);  // they start a shell
   // `exec -a NAME`: git, busybox and shells do what the name says that they are called by.
   if (name == "exec")
     for (std::size_t at = 1; at < *program; ++at)
@@ -338,6 +339,7 @@ static bool is_stream_of_make(std::string_view text, std::string_view before) {
 void Look::make(std::size_t from) {
   for (std::size_t at = from; at < size(); ++at) {
     const Word& word = words_[at];
+    if (at == 2 && from == 1 && words_[1].is("-C") && !word.is_literal() && !word.splits) continue;  // a folder
     if (!word.is_literal() && word.may_be_option() && !is_job_count(word)) return note(Opaque::Launcher);
     const std::string_view text = word.text;
     const std::size_t sign = text.find('=');
@@ -410,6 +412,12 @@ void Look::cmake() {
   }
 }
 
+// `-tAc`: flags, and -c, whose text is the next word.
+static bool is_psql_cluster(std::string_view text) {
+  return text.size() > 2 && text.starts_with('-') && text.ends_with('c') &&
+         text.substr(1, text.size() - 2).find_first_not_of("AtxqXw1") == text.npos;
+}
+
 // Clients of databases have commands that run programs: in a text, in a file, on standard input.
 void Look::database(std::string_view name) {
   const bool is_sqlite = name == "sqlite3";
@@ -432,8 +440,8 @@ void Look::database(std::string_view name) {
       if (!is_plain_sqlite(text)) return note(Opaque::EvaluatedText);
       ++texts;
     } else if (text == "-c" || text == "--command" || text.starts_with("--command=") ||
-               (text.starts_with("-c") && text.size() > 2)) {
-      const bool is_next = text == "-c" || text == "--command";
+               (text.starts_with("-c") && text.size() > 2) || is_psql_cluster(text)) {
+      const bool is_next = text == "-c" || text == "--command" || is_psql_cluster(text);
       if (is_next && ++at >= size()) return note(Opaque::Launcher);
       if (!words_[at].is_literal() || !is_plain_psql(words_[at].text)) return note(Opaque::EvaluatedText);
       ++texts;
@@ -609,9 +617,14 @@ void Look::at(std::string_view name) {
     words.insert(words.begin() + 1, {std::string(subcommand)});
     return inner(std::move(words));
   }
-  if (const RunBehind behind = run_behind_subcommand(name, words_); behind.what == Behind::Command)
+  if (const RunBehind behind = run_behind_subcommand(name, words_); behind.what == Behind::Command) {
+    // npm reads its options wherever they are: `npm exec x --script-shell=./c`.
+    if (const Program* npm = name == "npm" ? program_called(name) : nullptr; npm && has_running_option(command_, *npm))
+      note(Opaque::Launcher);
     return rest(behind.at, false, behind.elsewhere);
-  else if (behind.what == Behind::Unknown) return note(Opaque::Launcher);
+  } else if (behind.what == Behind::Unknown) {
+    return note(Opaque::Launcher);
+  }
   name = plain_name(name);
   const Program* program = program_called(name);
   if (program == nullptr) return;

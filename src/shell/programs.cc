@@ -808,6 +808,21 @@ bool is_running_option(std::string_view word, std::string_view shorts, std::stri
   return word.find_first_of(shorts, 1) != std::string_view::npos;
 }
 
+// `-ldflags=-s -w -X main.version=1`: nothing that names the linker or its options.
+static bool is_plain_ldflags(std::string_view word) {
+  const std::string_view option = "-ldflags=";
+  if (word.starts_with("--")) word.remove_prefix(1);
+  if (!word.starts_with(option)) return false;
+  bool is_definition = false;
+  for (const std::string_view one : split(word.substr(option.size()), ' ')) {
+    if (one.empty()) continue;
+    if (is_definition ? one.starts_with('-') : !is_listed("-s -w -X", one)) return false;
+    if (one.find_first_of("'\"\\\t\n\r") != one.npos) return false;
+    is_definition = one == "-X";
+  }
+  return true;
+}
+
 bool has_running_option(const Command& command, const Program& program) {
   if (program.running.empty() && program.long_running.empty()) return false;
   const bool is_tar = program.names.find("tar") != std::string_view::npos;
@@ -822,12 +837,13 @@ bool has_running_option(const Command& command, const Program& program) {
       if (word.may_be_option() || (is_tar && at == 1)) return true;
       continue;
     }
+    if (program.names == "go" && is_plain_ldflags(word.text)) continue;
     if (is_running_option(word.text, shorts, program.long_running, one_dash_is_long)) return true;
     // Options that are handed on to the linker, the preprocessor or the assembler.
     const bool is_handed_on =
         word.text.starts_with("-Wl,") || word.text.starts_with("-Wp,") || word.text.starts_with("-Wa,");
     if (program.reads_options && is_handed_on)
-      for (const char* one : {"plug", "load", "specs", "wrapper", "@"})
+      for (const char* one : {"plug", "-load", "specs", "wrapper", "@"})
         if (word.text.find(one) != std::string::npos) return true;
     // tar reads its first word as options, with or without a dash.
     if (at == 1 && is_tar && word.text.find_first_of(program.running) != std::string::npos &&
@@ -862,6 +878,19 @@ static bool may_name_launcher(std::string_view name, std::span<const Word> words
   return false;
 }
 
+// Past the options of `uv run` and `coverage run` that change neither what is run nor where. -m: the word behind it is a module of Python.
+static std::size_t behind_plain_options(std::string_view name, std::span<const Word> words, std::size_t from) {
+  const bool is_uv = name == "uv";
+  if (!is_uv && name != "coverage") return from;
+  while (from < words.size() && words[from].is_literal() &&
+         is_listed(is_uv ? "--frozen --locked --no-sync --offline --no-dev --all-extras --quiet -q --verbose -v"
+                         : "--branch --append -a --parallel-mode -p",
+                   words[from].text))
+    ++from;
+  const bool is_module = from + 1 < words.size() && (words[from].is("-m") || words[from].is("--module"));
+  return is_module && words[from + 1].is_literal() && is_name_start(words[from + 1].text.front()) ? from + 1 : from;
+}
+
 RunBehind run_behind_subcommand(std::string_view name, std::span<const Word> words) {
   const RunsOther* other = std::ranges::find(kRunsOthers, name, &RunsOther::program);
   const bool is_other = other != std::end(kRunsOthers);
@@ -885,7 +914,12 @@ RunBehind run_behind_subcommand(std::string_view name, std::span<const Word> wor
     for (std::size_t operand = 0; operand < one.operands && from < words.size(); ++operand, ++from)
       if (words[from].splits || words[from].may_be_option()) return {Behind::Unknown};
     if (one.operands > 0 && from < words.size() && words[from].is("--")) ++from;
-    if (from < words.size() && words[from].may_be_option()) return {Behind::Unknown};
+    from = behind_plain_options(name, words, from);
+    // Behind this, npm takes no option.
+    const bool is_npm = name == "npm", ends_options = is_npm && from < words.size() && words[from].is("--");
+    if (ends_options) ++from;
+    else if (from < words.size() && words[from].may_be_option()) return {Behind::Unknown};
+    if (is_npm && from >= words.size()) return {Behind::Unknown};  // it starts a shell
     // The text of a line: `bun exec 'rm x'`.
     if (name == "bun" && one.subcommand == "exec") return {Behind::Unknown};
     return {Behind::Command, from, at > 1 || one.subcommand == "explore"};
