@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
 #include "base/sha256.h"
@@ -230,6 +231,45 @@ bool others_read(json::Fault fault) {
          fault == json::Fault::LoneSurrogate;
 }
 
+// The code unit of the `\\uXXXX` that the text begins with; nothing: it begins with something else.
+std::optional<unsigned> escaped_unit(std::string_view text) {
+  unsigned unit = 0;
+  if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + 6, unit, 16);
+  return error == std::errc() && end == text.data() + 6 ? std::optional(unit) : std::nullopt;
+}
+
+// The JSON with U+FFFD for each escape that is half of a surrogate pair.
+std::string with_halves_replaced(std::string_view json) {
+  const auto is_high = [](std::optional<unsigned> unit) { return unit && *unit >= 0xd800 && *unit < 0xdc00; };
+  const auto is_low = [](std::optional<unsigned> unit) { return unit && *unit >= 0xdc00 && *unit < 0xe000; };
+  std::string out(json);
+  for (std::size_t at = out.find('\\'); at != std::string::npos; at = out.find('\\', at)) {
+    const std::string_view rest = std::string_view(out).substr(at);
+    const auto unit = escaped_unit(rest);
+    if (is_high(unit) && is_low(escaped_unit(rest.substr(6)))) {
+      at += 12;
+      continue;
+    }
+    if (is_high(unit) || is_low(unit)) out.replace(at, 6, "\\ufffd");
+    at += unit ? 6 : 2;
+  }
+  return out;
+}
+
+// The JSON that rules see in a text; or why they see none. Programs that cut a text in the middle of a character write half of a surrogate
+// pair: rules see U+FFFD for it, as most readers do. One that nests too deep is JSON to others: bounded() refuses it.
+tl::expected<std::string, json::Fault> judged_json(std::string_view text) {
+  std::string out(text);
+  auto parsed = json::parse(out, kJudged);
+  if (!parsed && parsed.error().fault == json::Fault::LoneSurrogate) {
+    out = with_halves_replaced(text);
+    parsed = json::parse(out, kJudged);
+  }
+  if (parsed || parsed.error().fault == json::Fault::TooDeep) return out;
+  return tl::make_unexpected(parsed.error().fault);
+}
+
 // The text that is the whole result; no node: the result is more than one text.
 json::Node only_text(json::Node result) {
   const json::Node content = result["content"];
@@ -238,20 +278,16 @@ json::Node only_text(json::Node result) {
   return is_one ? content.element(0)["text"] : json::Node();
 }
 
-// Why programs read values in the only text that no rule sees; empty: they do not. One that nests too deep is refused by bounded().
+// Why programs read values in the only text that no rule sees; empty: they do not.
 std::string unclear_json(json::Node result) {
   const json::Node text = only_text(result);
   const std::size_t begin = text ? text.string().find_first_not_of(" \t\r\n") : std::string_view::npos;
   if (begin == std::string_view::npos || (text.string()[begin] != '{' && text.string()[begin] != '[')) return {};
-  const auto parsed = json::parse(text.string(), kJudged);
-  if (parsed || !others_read(parsed.error().fault)) return {};
+  const auto judged = judged_json(text.string());
+  if (judged || !others_read(judged.error())) return {};
   const std::string out = "its text is JSON that programs read in different ways: ";  // and no word of the server's
-  switch (parsed.error().fault) {
-    case json::Fault::DuplicateKey: return out + "a member is there twice";
-    case json::Fault::TooManyMembers: return out + "an object or a list in it is too long";
-    case json::Fault::LoneSurrogate: return out + "a text in it has half of a surrogate pair";
-    default: return {};  // too deep
-  }
+  return out + (judged.error() == json::Fault::DuplicateKey ? "a member is there twice"
+                                                            : "an object or a list in it is too long");
 }
 
 // The reading of everything but structuredContent.
@@ -261,9 +297,7 @@ JudgedOutput reading_of(json::Node result) {
   if (is_text && content.is_array() && content.size() == 1) {
     const std::string_view text = content.element(0)["text"].string();
     if (may_be_json(text)) {
-      const auto parsed = json::parse(text, kJudged);
-      // One that nests too deep is JSON to others: bounded() refuses it.
-      if (parsed || parsed.error().fault == json::Fault::TooDeep) return {std::string(text), false};
+      if (auto judged = judged_json(text)) return {std::move(*judged), false};
     }
   }
   std::string out = R"({"text":)" + quoted(text_of_blocks(content)) + R"(,"content":[)";
