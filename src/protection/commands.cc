@@ -971,7 +971,8 @@ class Line {
         if (word.text.starts_with("--files0-from") || word.is("--multifile") || word.is("--stdin-paths")) return true;
         if (program == "curl" && (word.text.starts_with("-K") || word.text.starts_with("--conf"))) return true;
         if (!takes_list) return false;
-        const bool is_cluster = word.text.starts_with('-') ? !word.text.starts_with("--") : &word == command.words.data() + 1;
+        const bool is_cluster =
+            word.text.starts_with('-') ? !word.text.starts_with("--") : &word == command.words.data() + 1;
         if (is_tar(program) && &word != command.words.data() && is_cluster && word.text.find('T') != word.text.npos)
           return true;
         return word.is("-T") || word.is("-@") || word.is("--stdin") || word.text.starts_with("--files-from") ||

@@ -888,7 +888,8 @@ static std::size_t behind_plain_options(std::string_view name, std::span<const W
                    words[from].text))
     ++from;
   const bool is_module = from + 1 < words.size() && (words[from].is("-m") || words[from].is("--module"));
-  return is_module && words[from + 1].is_literal() && is_name_start(words[from + 1].text.front()) ? from + 1 : from;
+  const bool has_name = is_module && words[from + 1].is_literal() && !words[from + 1].text.empty();
+  return has_name && is_name_start(words[from + 1].text.front()) ? from + 1 : from;
 }
 
 RunBehind run_behind_subcommand(std::string_view name, std::span<const Word> words) {

@@ -73,6 +73,12 @@ bool is_plain_sed(std::string_view script) {
       while (peek() == 'g' || peek() == 'p' || peek() == 'i' || peek() == 'I' || is_digit(peek())) ++at;
     } else if (command == '{') {
       continue;
+    } else if (command == ':' || command == 'b' || command == 't' || command == 'T') {
+      // Where a label goes on to the end of the line, the rest of the line is no command.
+      while (peek() == ' ') ++at;
+      const std::size_t label = at;
+      while (is_alphanumeric(peek()) || peek() == '_') ++at;
+      if ((command == ':' && at == label) || (at < script.size() && peek() != ';' && peek() != '\n')) return false;
     } else if (command == 'a' || command == 'i' || command == 'c') {
       // A text of one line, `1i text` or `1i\text`. Behind a backslash at its end versions differ.
       const std::size_t end = std::min(script.find('\n', at), script.size());

@@ -966,8 +966,8 @@ class Drawing {
     static constexpr const char* kSets[] = {"[[:space:]]", "[^a]", "[]a]", "[/]",   "[\\/]", "[\\t ]",  "[[.a.]]",
                                             "[\\]",        "[a",   "]",    "[[:]]", "\\[",   "\\\\[/]", "[^]/]",
                                             "a",           "o|n",  "\\/",  "\"",    ".*",    ""};
-    static constexpr const char* kSedParts[] = {"p",    "d", "e", "e touch n1", "w n1", "s/a/touch n1/e",
-                                                "1,2p", "q", ";", "\n"};
+    static constexpr const char* kSedParts[] = {":a;",  "N;$!ba",         "p",    "d", "e", "e touch n1",
+                                                "w n1", "s/a/touch n1/e", "1,2p", "q", ";", "\n"};
     static constexpr const char* kAwkParts[] = {"print | \"foo\"",
                                                 "print \"x\" | \"sh\"",
                                                 "print $1",
