@@ -14,11 +14,13 @@ constexpr int kDenied = 2;  // what every client takes for "no"
 constexpr std::string_view kSettingsStay =
     "this session is held to a contract by Baton: settings that were changed count when the client is started again";
 
+constexpr std::string_view kNoReason = "denied by Baton, which gave no reason";
+
 // A reason that any client can show: UTF-8, not blank, not too long. Lines stay lines.
 std::string reason_of(std::string_view text) {
   std::string out(text);
   if (find_invalid_utf8(out) != out.size()) out = printable(out);
-  if (is_blank_text(out)) return "denied by Baton, which gave no reason";
+  if (is_blank_text(out)) return std::string(kNoReason);
   if (count_characters(out) <= limits::kHookReasonCharactersMax) return out;
   std::size_t at = 0;
   for (std::size_t i = 0; i < limits::kHookReasonCharactersMax; ++i) next_character(out, at);
@@ -66,7 +68,7 @@ Written claude(Client client, Kind kind, std::string_view event, bool is_mcp, co
     case Reply::Kind::Allow:
       if (kind == Kind::BeforeTool && !codex) {
         Value out = specific(event, {{"permissionDecision", "allow"}});
-        if (!is_blank_text(reply.text)) out.find("hookSpecificOutput")->set("permissionDecisionReason", reason);
+        if (reason != kNoReason) out.find("hookSpecificOutput")->set("permissionDecisionReason", reason);
         return says(out);
       }
       if (kind == Kind::PermissionAsked) return says(specific(event, {{"decision", object({{"behavior", "allow"}})}}));
