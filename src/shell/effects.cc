@@ -130,7 +130,7 @@ class Walk {
 
   void one(const Command& command) {
     ++command_;
-    repeats_ = command.repeats;
+    repeats_ = command.repeats || command.runs_again;
     State& state = states_[command.list];
     if (command.after == Command::After::Anything || state.now.empty()) state.now = seen_;
     if (command.after == Command::After::Pipe) state.now = state.at_pipe.empty() ? seen_ : state.at_pipe;

@@ -65,9 +65,10 @@ void Look::inner(std::vector<Word> words, bool in_other_folder, bool is_script) 
   command.pipeline = command_.pipeline;
   command.list = command_.list;
   command.after = command_.after;
-  command.repeats = command_.repeats;
-  command.in_other_folder = command_.in_other_folder || in_other_folder;
   command.via = base_name(command_.words.front().text);
+  command.repeats = command_.repeats;
+  command.runs_again = command_.runs_again || is_listed("find gfind xargs", command.via);
+  command.in_other_folder = command_.in_other_folder || in_other_folder;
   command.is_script = is_script;
   command.at_end = command_.at_end;
   add_command(out_, std::move(command), depth_ + 1);
@@ -78,6 +79,7 @@ void Look::text(const Word& word, bool repeats) {
   Reading reading;
   reading.depth = depth_ + 1;
   reading.repeats = command_.repeats || repeats;
+  reading.runs_again = command_.runs_again;
   reading.at_end = command_.at_end || base_name(command_.words.front().text) == "trap";
   reading.in_other_folder = command_.in_other_folder;
   reading.via = base_name(command_.words.front().text);

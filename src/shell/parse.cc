@@ -305,6 +305,7 @@ bool Reader::pipeline(std::size_t list_number, Command::After after, Step::Joine
 
 void Reader::add(Command command) {
   command.repeats = command.repeats || reading_.repeats;
+  command.runs_again = command.runs_again || reading_.runs_again;
   command.in_other_folder = command.in_other_folder || reading_.in_other_folder;
   command.at_end = command.at_end || reading_.at_end;
   if (command.via.empty()) command.via = reading_.via;

@@ -114,6 +114,7 @@ struct Command {
       0;  // which list of commands it stands in; subshells, groups and substitutions are lists of their own
   After after = After::Anything;
   bool repeats = false;          // in a loop, a function or a trap: it may run before what stands before it
+  bool runs_again = false;       // its launcher may run it several times: find -exec, xargs
   bool in_other_folder = false;  // its launcher has it run in a folder of its own
   bool is_script = false;        // a file that a shell runs: `sh FILE`, `. FILE`
   bool at_end = false;           // the text of a trap: it may run after everything else

@@ -14,7 +14,7 @@ namespace baton::shell {
 // How a text that is found in a command line is to be read.
 struct Reading {
   std::size_t depth = 0;
-  bool repeats = false;  // see Command
+  bool repeats = false, runs_again = false;  // see Command
   bool in_other_folder = false;
   bool at_end = false;
   std::string via = {};
