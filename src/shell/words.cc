@@ -17,7 +17,7 @@ constexpr bool is_special_parameter(char c) {
 struct Patterns {
   std::size_t begins = std::string::npos;  // length of the literal text before the first one
   std::size_t bracket = std::string::npos, brace = std::string::npos;
-  bool separated = false;  // a comma or two dots after the brace
+  bool has_comma = false;  // an unquoted one after the brace
 
   void found(std::size_t at) { begins = std::min(begins, at); }
 };
@@ -94,9 +94,11 @@ Word Reader::word() {
           if (c == '[') patterns.bracket = std::min(patterns.bracket, length);
           if (c == ']' && patterns.bracket != std::string::npos) patterns.found(patterns.bracket);
           if (c == '{') patterns.brace = std::min(patterns.brace, length);
-          if (patterns.brace != std::string::npos && (c == ',' || (c == '.' && peek(1) == '.')))
-            patterns.separated = true;
-          if (c == '}' && patterns.separated) patterns.found(patterns.brace);
+          if (c == ',' && patterns.brace != std::string::npos) patterns.has_comma = true;
+          // zsh: `{1\..3}` is a range, too, though its dots are quoted.
+          if (c == '}' && patterns.brace != std::string::npos &&
+              (patterns.has_comma || out.text.find("..", patterns.brace) != std::string::npos))
+            patterns.found(patterns.brace);
           if (c == '~' && (length == 0 ? !out.quoted : out.text.back() == '=' || out.text.back() == ':')) {
             make_unknown(out, false);
             out.begins_a_path = length == 0;
