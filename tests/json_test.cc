@@ -318,6 +318,44 @@ TEST(decimal, numbers_beyond_the_limit) {
   EXPECT_GT(huge + tiny, huge);
 }
 
+// Short numbers are read by a way of their own: it gives what the other gives, for every layout of up to 19 characters.
+TEST(decimal, short_and_long_spellings_are_one_number) {
+  const std::string digits = "1203004567890120300";
+  for (const char* sign : {"", "-"})
+    for (std::size_t size = 1; size <= digits.size(); ++size)
+      for (std::size_t point = 0; point <= size; ++point) {
+        // The point after `point` digits; none before the first and after the last.
+        const std::string whole = digits.substr(0, point), rest = digits.substr(point, size - point);
+        const std::string text = sign + (whole.empty() ? "0" : whole) + (rest.empty() ? "" : "." + rest);
+        const std::string long_text = text + (rest.empty() ? "." : "") + std::string(30, '0');
+        const std::string exponent = sign + digits.substr(0, size) + "e-" + std::to_string(size - point);
+        const Decimal number = Decimal::from_number(text);
+        EXPECT_EQ(number, Decimal::from_number(long_text)) << text;
+        EXPECT_EQ(number, Decimal::from_number(exponent)) << text;
+        EXPECT_EQ(number.text(), Decimal::from_number(exponent).text()) << text;
+        EXPECT_TRUE(same_number(number.text(), text)) << text;
+        EXPECT_LT(number, Decimal::from_number(text) + Decimal::from_number("1e-40")) << text;
+      }
+  for (const char* zero : {"0", "-0", "0.0", "-0.000", "0e5", "-0e-5"})
+    EXPECT_EQ(Decimal::from_number(zero), Decimal()) << zero;
+}
+
+// Comparing costs what is written, not what it names: no digits are laid out for an exponent.
+TEST(decimal, huge_exponents_compare_without_room) {
+  const std::vector<std::string> rising = {"-1e10000", "-1e9999", "-1e400", "-1", "-1E-30", "-1e-9999", "0",
+                                           "1e-9999",  "1E-30",   "0.1",    "1",  "1e400",  "1e9999",   "1e10000"};
+  for (std::size_t i = 0; i < rising.size(); ++i)
+    for (std::size_t j = 0; j < rising.size(); ++j)
+      EXPECT_EQ(Decimal::from_number(rising[i]) <=> Decimal::from_number(rising[j]), i <=> j)
+          << rising[i] << " " << rising[j];
+  const std::string digits(10'000, '7');
+  EXPECT_LT(Decimal::from_number(digits), Decimal::from_number(digits + ".1"));
+  EXPECT_EQ(Decimal::from_number(digits), Decimal::from_number(digits + "000e-3"));
+  EXPECT_GT(Decimal::from_number(digits + "8"), Decimal::from_number(digits + "7"));
+  EXPECT_TRUE(is_within_digits(digits));
+  EXPECT_FALSE(is_within_digits(digits + "7"));
+}
+
 TEST(decimal, rounded_up) {
   const auto up = [](std::string_view text) { return Decimal::from_number(text).rounded_up(1'000); };
   EXPECT_EQ(up("0"), 0);

@@ -68,8 +68,11 @@ class NodeDoor : public session::Door {
     return told(ask([&](Answered done) { cases().add_label(by_, id_, label, std::move(done)); }));
   }
   json::Value report_cost(const json::Value& cost) override {
-    const auto number = json::Decimal::from_number(cost.number_text());
-    return told(ask([&](Answered done) { cases().report_cost(by_, id_, number, std::move(done)); }));
+    const auto document = json::parse_owned(json::write(cost));
+    std::optional<json::Decimal> number;
+    if (!session::read_cost(document->root(), "cost", number).empty())
+      return refused(info(Code::SESSION_OPTIONS).name);  // as by http_api
+    return told(ask([&](Answered done) { cases().report_cost(by_, id_, *number, std::move(done)); }));
   }
   json::Value kill() override {
     return told(ask([&](Answered done) { cases().kill_session(as_operator(), id_, "", std::move(done)); }));

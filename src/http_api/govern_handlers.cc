@@ -7,6 +7,7 @@
 #include "http_api/object_body.h"
 #include "json/parse.h"
 #include "runtime/packs.h"
+#include "session/door.h"
 
 namespace baton::http_api::handlers {
 namespace {
@@ -104,12 +105,11 @@ void add_label(const AskedPtr& asked) {
 void report_cost(const AskedPtr& asked) {
   const std::string text = asked->body.text("cost");
   const auto document = json::parse(text);
-  if (!document || !document->root().is_number())
-    return asked->refuse({report(Code::SESSION_OPTIONS, {}, {{"problem", "`cost` is no number"}})});
-  if (!json::is_within_digits(document->root().number_text()))
-    return asked->refuse({report(Code::SESSION_OPTIONS, {}, {{"problem", "`cost` has too many digits"}})});
-  cases(asked).report_cost(asked->mutation(), asked->id, json::Decimal::from_number(document->root().number_text()),
-                           settle(asked));
+  std::optional<json::Decimal> cost;
+  const std::string problem =
+      document ? session::read_cost(document->root(), "cost", cost) : std::string("`cost` is no number");
+  if (!problem.empty()) return asked->refuse({report(Code::SESSION_OPTIONS, {}, {{"problem", problem}})});
+  cases(asked).report_cost(asked->mutation(), asked->id, *cost, settle(asked));
 }
 
 void kill_session(const AskedPtr& asked) {

@@ -266,7 +266,30 @@ NumberParts Decimal::parts() const {
   return stripped(std::move(out));
 }
 
+// A number of at most this many characters without an exponent fits 64 bits, and is read without its digits as a string.
+constexpr std::size_t kShortNumber = 18;
+
 Decimal Decimal::from_number(std::string_view text) {
+  if (text.size() <= kShortNumber) {
+    std::int64_t value = 0;
+    int scale = 0;
+    bool after_point = false;
+    std::size_t at = text[0] == '-' ? 1 : 0;
+    for (; at < text.size() && (text[at] == '.' || is_digit(text[at])); ++at) {
+      if (text[at] == '.') {
+        after_point = true;
+        continue;
+      }
+      value = value * 10 + (text[at] - '0');
+      if (after_point) ++scale;
+    }
+    if (at == text.size()) {
+      for (; scale > 0 && value % 10 == 0; --scale) value /= 10;
+      Decimal out(text[0] == '-' ? -value : value);
+      out.scale_ = scale;
+      return out;
+    }
+  }
   NumberParts parts = number_parts(text);
   parts.exponent = std::clamp(parts.exponent, -kExponentMax, kExponentMax);
   parts.exponent_overflow = false;

@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "json/canonical.h"
+#include "json/parse.h"
 #include "session/judge.h"
 
 namespace baton::session {
@@ -524,13 +525,20 @@ json::Node at_dotted(json::Node node, const std::vector<std::string>& path) {
   return node;
 }
 
+// The literal of a pattern is text; one that is a number stands for that number, however it is written.
+bool is_number_named(std::string_view number, const std::string& literal) {
+  if (number == literal) return true;
+  const auto document = json::parse(literal);
+  return document && document->root().is_number() && json::same_number(number, literal);
+}
+
 bool matches(const contract::ProviderTerm& term, json::Node request) {
   const json::Node value = at_dotted(request, term.path);
   if (term.equals) {
     if (value.is_string()) return value.string() == *term.equals;
     if (value.is_boolean()) return (value.boolean() ? "true" : "false") == *term.equals;
     if (value.is_null()) return *term.equals == "null";
-    return value.is_number() && value.number_text() == *term.equals;
+    return value.is_number() && is_number_named(value.number_text(), *term.equals);
   }
   const json::Node model = request["model"];
   if (model.is_string() && (model.string() == term.text || is_dated(model.string(), term.text))) return true;

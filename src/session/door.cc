@@ -17,19 +17,33 @@ Value refused(std::string_view code) {
   return out;
 }
 
-// What a step is expected to cost; nothing when it does not say. Below 0 it would make room for others in what all may spend, and what is
-// not understood would be reserved for nobody.
+// What a step is expected to cost; nothing when it does not say.
 std::string read_estimate(json::Node node, std::optional<json::Decimal>& out) {
-  if (!node) return {};
-  if (!node.is_number()) return "`estimate` is no number";
-  if (!json::is_within_digits(node.number_text())) return "`estimate` has too many digits";
-  out = json::Decimal::from_number(node.number_text());
-  return *out < json::Decimal() ? "`estimate` is below 0" : "";
+  return node ? read_cost(node, "estimate", out) : std::string();
+}
+
+// Rules look at values of the request and the response, and what they looked at is recorded.
+std::string problem_of_boundary(json::Node holder) {
+  for (const std::string_view name : {"request", "response"})
+    if (const json::Node value = holder[name]; value && !json::are_writable(value))
+      return "`" + std::string(name) + "` has a number with an exponent of more than nine digits";
+  return {};
 }
 
 json::Document document_of(const Value& value) { return std::move(*json::parse_owned(json::write(value))); }
 
 }  // namespace
+
+std::string read_cost(json::Node node, std::string_view name, std::optional<json::Decimal>& out) {
+  const std::string quoted = "`" + std::string(name) + "`";
+  if (!node.is_number()) return quoted + " is no number";
+  if (!json::is_within_digits(node.number_text()))
+    return quoted + " has more than " + std::to_string(limits::kNumberDigitsMax) + " digits";
+  const json::Decimal cost = json::Decimal::from_number(node.number_text());
+  if (cost < json::Decimal()) return quoted + " is below 0";
+  out = cost;
+  return {};
+}
 
 ReadProposal read_proposal(json::Node step) {
   ReadProposal out;
@@ -66,6 +80,7 @@ ReadProposal read_proposal(json::Node step) {
     out.proposal.shape = shape_of(step["response"]);
   }
   out.problem = read_estimate(step["estimate"], out.proposal.estimate);
+  if (out.problem.empty()) out.problem = problem_of_boundary(step);
   return out;
 }
 
@@ -74,6 +89,7 @@ ReadPreflight read_preflight(json::Node asked) {
   if (asked["provider"].is_string()) out.question.provider = asked["provider"].string();
   out.question.request = asked["request"];
   out.problem = read_estimate(asked["estimate"], out.question.estimate);
+  if (out.problem.empty()) out.problem = problem_of_boundary(asked);
   return out;
 }
 
@@ -137,7 +153,7 @@ std::optional<Code> EngineDoor::problem_of_facts(json::Node arguments, std::opti
 Value EngineDoor::propose(const Value& step) {
   const json::Document document = document_of(step);
   ReadProposal read = read_proposal(document.root());
-  if (!read.problem.empty()) return refused(read.problem);
+  if (!read.problem.empty()) return refused(info(Code::SESSION_OPTIONS).name);
   // What is begun later is compared with what was proposed.
   std::vector<std::string> digests(read.proposal.calls.size());
   for (std::size_t i = 0; i < digests.size(); ++i) {
@@ -161,7 +177,7 @@ Value EngineDoor::propose(const Value& step) {
 Value EngineDoor::preflight(const Value& asked) {
   const json::Document document = document_of(asked);
   auto [question, problem] = read_preflight(document.root());
-  if (!problem.empty()) return refused(problem);
+  if (!problem.empty()) return refused(info(Code::SESSION_OPTIONS).name);
   question.commons = commons_;
   return shown(*rules_, session::preflight(*rules_, state_, question));
 }
@@ -207,7 +223,10 @@ Value EngineDoor::add_label(const std::string& label) {
 }
 
 Value EngineDoor::report_cost(const Value& cost) {
-  take_cost(state_, json::Decimal::from_number(cost.number_text()));
+  const json::Document document = document_of(cost);
+  std::optional<json::Decimal> spent;
+  if (!read_cost(document.root(), "cost", spent).empty()) return refused(info(Code::SESSION_OPTIONS).name);
+  take_cost(state_, *spent);
   return Value::object();
 }
 

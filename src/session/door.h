@@ -71,6 +71,11 @@ class EngineDoor : public Door {
 
 // --- questions, read ------------------------------------------------------------------------------------------------------------------
 
+// Reads an amount that was spent, or that a step is expected to cost: a number of 0 or more with at most limits::kNumberDigitsMax
+// digits. One below 0 would make room in a limit; a longer one could not be added up. Returns what is wrong, in words that call the
+// amount `name`; empty: `out` has it.
+std::string read_cost(json::Node node, std::string_view name, std::optional<json::Decimal>& out);
+
 // A proposal, and the documents its calls are views of.
 struct ReadProposal {
   std::vector<json::Document> documents;  // reserved once: nodes point into them

@@ -192,6 +192,12 @@ class Player::Inside {
     expect("expect", entry["expect"], refused.empty() ? "ok" : "reject:" + refused);
   }
 
+  // A question that expects nothing expects that it is not refused.
+  void expect_refusal(json::Node entry, const std::string& refused) {
+    if (entry["expect"]) expect("expect", entry["expect"], "reject:" + refused);
+    else differ("ok", "reject:" + refused);
+  }
+
   // What every answer may say beside its own.
   void note(const Value& answer) {
     diagnostics_.merge(codes_of(answer.find("diagnostics")));
@@ -238,6 +244,10 @@ class Player::Inside {
     asked.set("calls", std::move(calls));
     if (entry["estimate"]) asked.set("estimate", Value::copy(entry["estimate"]));
     const Value answer = door_.propose(asked);
+    if (const std::string refused = text_of(answer, "refused"); !refused.empty()) {
+      calls_.resize(first);
+      return expect_refusal(entry, refused);
+    }
     const Value* verdicts = answer.find("calls");
     if (verdicts == nullptr || verdicts->elements().size() != members.size())
       return differ("a verdict for each call", json::write(answer));
@@ -416,6 +426,7 @@ class Player::Inside {
 
   void preflight(json::Node entry) {
     const Value answer = door_.preflight(Value::copy(entry["preflight"]));
+    if (const std::string refused = text_of(answer, "refused"); !refused.empty()) return expect_refusal(entry, refused);
     note(answer);
     expect_verdict(entry, answer, verdict_in(answer));
     std::set<std::string> kept = codes_of(answer.find("tools"));
