@@ -144,10 +144,14 @@ def check_commands(baton):
     pending = [[name] for name in below(output_of(baton, "--help"))]
     if not pending:
         fail(where, "`baton --help` lists no command")
+    commands = set()
     while pending:
         path = pending.pop(0)
         help_text = output_of(baton, *path, "--help")
-        pending += [[*path, name] for name in below(help_text)]
+        names = below(help_text)
+        pending += [[*path, name] for name in names]
+        if not names or path == ["mcp"]:  # the proxy is a command that has commands below it
+            commands.add(" ".join(path))
         heading = " ".join(["baton", *path])
         if heading not in sections:
             fail(where, f"has no section `## {heading}`")
@@ -155,6 +159,14 @@ def check_commands(baton):
         for option in options_in(help_text):
             if not re.search(re.escape(option) + r"(?![\w-])", sections[heading]):
                 fail(where, f"the section `{heading}` does not name {option}")
+    # Whom each command is for must be decided, and not by leaving it out.
+    file = ROOT / "tests/protection/commands.json"
+    classes = json.loads(file.read_text(encoding="utf-8"))
+    listed = classes["agents"] + classes["operators"]
+    for name in sorted(commands ^ set(listed)):
+        fail(file.relative_to(ROOT), f"`baton {name}` is " + ("not listed" if name in commands else "not a command"))
+    for name in sorted(name for name in set(listed) if listed.count(name) > 1):
+        fail(file.relative_to(ROOT), f"`baton {name}` is listed twice")
 
 
 # --- contracts --------------------------------------------------------------------------------------------------------

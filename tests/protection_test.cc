@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +12,10 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "json/value.h"
+#include "protection/operator_commands.h"
 #include "protection/spelling.h"
 
 namespace baton::protection {
@@ -95,6 +98,57 @@ TEST(Protection, OfCommandLines) {
     ++count;
   }
   EXPECT_GT(count, 300u);
+}
+
+// Every command of the program, as a shell line and in a text that another program runs.
+TEST(Protection, OfBatonsOwnCommands) {
+  std::ifstream in(std::filesystem::path(BATON_TESTS_DIR) / "protection" / "commands.json");
+  std::ostringstream text;
+  text << in.rdbuf();
+  const auto file = json::parse_owned(text.str());
+  ASSERT_TRUE(file) << "the commands are not JSON";
+  const auto is_refused = [](const std::string& line) {
+    json::Value arguments = json::Value::object(), facts = json::Value::object();
+    facts.set("command", line);
+    facts.set("cwd", "/srv/app");
+    arguments.set("dev.baton", std::move(facts));
+    const json::Document document = std::move(*json::parse_owned(json::write(arguments)));
+    return touched({}, "Bash", document.root()).has_value();
+  };
+  std::size_t count = 0;
+  for (const char* whose : {"agents", "operators"})
+    for (const json::Node one : file->root()[whose].elements()) {
+      const std::string command = "baton " + std::string(one.string());
+      const bool refused = whose == std::string_view("operators");
+      if (command == "baton mcp")
+        continue;  // what xargs appends may be its subcommand; tests/protection/cases.json has the rest
+      for (const std::string& line :
+           {command, command + " --help", command + " x --y z", "/opt/bin/" + command + " x",
+            "env -u A timeout 5 " + command, "sh -c '" + command + "'", "echo x | xargs " + command,
+            "python3 -c 'import os; os.system(\"" + command + " x\")'"}) {
+        EXPECT_EQ(is_refused(line), refused) << line;
+        ++count;
+      }
+    }
+  EXPECT_GT(count, 590u);
+}
+
+// A diagnostic that an agent may get never names a command that decides for an operator. These are for operators, CI and nodes alone.
+TEST(Protection, DiagnosticsTeachNoCommand) {
+  constexpr std::string_view kNotForAgents[] = {"CI_TOO_OLD", "CREDENTIAL_", "LEDGER_",    "NODE_",
+                                                "STORE_",     "TOKEN_",      "TOOLS_LOCK", "WITNESS_"};
+  std::size_t commands = 0;
+  for (const CodeInfo& row : catalogue()) {
+    const bool is_known = std::ranges::any_of(
+        kNotForAgents, [&](std::string_view front) { return std::string_view(row.name).starts_with(front); });
+    const std::string text = std::string(row.message) + "\n" + std::string(row.help);
+    for (std::size_t at = text.find("`baton "); at != std::string::npos; at = text.find("`baton ", at + 1)) {
+      const std::string line = text.substr(at + 1, text.find('`', at + 1) - at - 1);
+      ++commands;
+      EXPECT_TRUE(is_known || !operator_command(shell::parse(line))) << row.name << ": " << line;
+    }
+  }
+  EXPECT_GT(commands, 20u);
 }
 
 TEST(Protection, OfOtherTools) {

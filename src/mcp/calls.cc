@@ -42,7 +42,7 @@ bool hides(std::string_view reason) {
 // Reasons that do not speak against trying once more: the call has its place in these already.
 bool is_of_counting(std::string_view reason) { return reason == info(Code::session_limit_exceeded).name; }
 
-// What a question shows of a call. `baton approvals show` shows all of it.
+// What a question shows of a call; an operator sees all of it elsewhere. No question names the command that approves.
 constexpr std::size_t kShownArguments = 2'000;  // bytes; a question with more is cut, and its answer approves nothing
 constexpr std::size_t kShownValue = 100;        // bytes of each text or number where arguments are cut
 constexpr std::size_t kShownName = 200;
@@ -94,16 +94,15 @@ std::string shown_arguments(const Call& call) {
 // {"message":...,"requestedSchema":...}: a form without fields, which every client can show. Whoever decides is told what about.
 std::string elicitation_params(const Call& call, bool user_is_operator) {
   const std::string& id = call.verdict.approval_id;
-  const std::string show = " (`baton approvals show " + id + "`)";
   std::string text = "The call of `" + printable(call.client_name, kShownName) + "`";
   if (user_is_operator) text += " with " + shown_arguments(call);
   if (user_is_operator && is_shown_whole(call)) {
-    text += " waits for your approval, " + id + show + ". Accept to approve it, decline to refuse it.";
+    text += " waits for your approval, " + id + ". Accept to approve it, decline to refuse it.";
   } else {
     text += " waits for the approval " + id + ". ";
     if (user_is_operator)
       text += "Its arguments are too long to be shown whole here, so your answer does not approve it. ";
-    text += "An operator decides it" + show + ". Accept to go on waiting, decline to give it up.";
+    text += "An operator decides it. Accept to go on waiting, decline to give it up.";
   }
   return R"({"message":)" + quoted(text) + R"(,"requestedSchema":{"type":"object","properties":{}}})";
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "protection/baton_commands.h"
 #include "protection/programs.h"
 
 namespace baton::protection {
@@ -16,16 +17,6 @@ namespace {
 
 using shell::Command;
 using shell::Word;
-
-// What approves definitions of MCP servers. The proxy itself is for agents, too; the words behind `--` are the server's.
-std::optional<std::string> mcp_operator_command(std::span<const Word> words) {
-  for (const Word& word : words) {
-    if (!word.is_literal()) return "a command of Baton's that is not known";
-    if (word.text == "--") break;
-    if (is_one_of(word.text, "lock approve-changes")) return "`baton mcp " + word.text + "`";
-  }
-  return std::nullopt;
-}
 
 // Some have another name as a package: `npx @anthropic-ai/claude-code mcp add`.
 constexpr std::string_view kClients =
@@ -326,18 +317,7 @@ std::optional<std::string> operator_command(const shell::Parsed& parsed) {
     if (is_one_of(program, kClients))
       if (auto found = client_settings_command(program, std::span(command.words).subspan(1))) return found;
     if (program == "baton-hook") return "the hook itself, which is for the client";
-    if (program != "baton") continue;
-    // The subcommand. A word behind an option may be the option's value or the subcommand.
-    bool may_be_value = false;
-    for (std::size_t at = 1; at < command.words.size(); ++at) {
-      const Word& word = command.words[at];
-      if (!word.is_literal()) return "a command of Baton's that is not known";
-      if (is_one_of(word.text, "adopt serve stop")) return "`baton " + word.text + "`";
-      if (word.is("mcp")) return mcp_operator_command(std::span(command.words).subspan(at + 1));
-      const bool is_option = word.text.starts_with('-');
-      if (!is_option && !may_be_value) break;
-      may_be_value = is_option;
-    }
+    if (program == "baton" && !is_for_agents(std::span(command.words).subspan(1))) return std::string(kForOperators);
   }
   return std::nullopt;
 }
@@ -345,14 +325,17 @@ std::optional<std::string> operator_command(const shell::Parsed& parsed) {
 std::optional<std::string> operator_command_in_text(std::string text) {
   for (char& c : text)
     if (std::string_view("\"'()[]{},;|&`<>=\n\t").find(c) != std::string_view::npos) c = ' ';
-  std::string_view program;
-  bool is_mcp = false;
+  std::string_view program, command;
   for (const std::string_view word : split(text, ' ')) {
     if (word.empty() || (!program.empty() && word.starts_with('-'))) continue;
     if (program == "baton-hook" && is_one_of(word, kClients)) return "the hook itself, which is for the client";
-    if (program == "baton" && is_one_of(word, is_mcp ? "lock approve-changes" : "adopt serve stop"))
-      return std::string(is_mcp ? "`baton mcp " : "`baton ") + std::string(word) + "`";
-    if (is_mcp = program == "baton" && word == "mcp"; is_mcp) continue;
+    if (program == "baton" && command.empty() && is_for_operators(word)) return std::string(kForOperators);
+    if (program == "baton" && is_for_operators(command, word)) return std::string(kForOperators);
+    if (program == "baton" && command.empty() && has_subcommands(word)) {
+      command = word;
+      continue;
+    }
+    command = {};
     program = shell::base_name(word);
     if (program != "baton" && program != "baton-hook") program = {};
   }

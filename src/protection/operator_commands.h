@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside protection: commands that are for people, not for agents. They take Baton's wiring out, end its processes, approve tools, or
-// speak in the place of the client.
+// Inside protection: commands that no agent may run. They decide for an operator, take out Baton's wiring, end its processes, or speak in
+// the place of the client.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace baton::protection {
 
-// The first such command of the line, in words for the refusal: "`baton stop`".
+// The first such command of the line, in words for the refusal. The words never repeat the command: a refusal must not teach it.
 std::optional<std::string> operator_command(const shell::Parsed& parsed);
 
 // The same in a text that another program runs: `os.system("baton stop")`.
