@@ -289,7 +289,7 @@ def the_whole_way(place):
     signal_ = signal_text("IMPLEMENTATION", notes="per tide, not per day")
     off = place.run("work", "exit", status=1, input=signal_, **session)
     need("EXIT_DISABLED" in off.err and "AGENT_EXIT_PROTOCOL_ENABLED" in off.err, str(off))
-    need("`exit_protocol: true`" in off.err and "config.yaml" in off.err and "`baton stop`" in off.err, "what an operator does about it")
+    need("`exit_protocol: true`" in off.err and "config.yaml" in off.err and "an operator" in off.err, "what an operator does about it")
     place.settings("exit_protocol: true\n")
     place.stop()
     need(place.run("work", "show", "W-1", "--format", "json").json()["work"]["state"] == "held", "the lease outlives the node")

@@ -389,6 +389,126 @@ def called_past_baton(place):
     passed(place.before("Read", {"file_path": "c"}))
 
 
+def matched_by_id_then_by_input(place):
+    """A call that was never asked about settles no other one, however few are open."""
+    passed(place.before("Bash", {"command": "make test"}))
+    open_one = place.number
+
+    def told(client, event, fields):
+        return place.hook(client, event, fields)
+
+    def is_open():
+        need([one["state"] for one in place.session()["open_calls"]] == ["executing"], place.session())
+
+    never = told("claude", "PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "rm -rf /srv"}, "tool_response": {"stdout": ""}, "tool_use_id": "toolu_90"})
+    need("unhooked_call: `Bash` was called past Baton: nobody was asked" in never.stdout, never)
+    is_open()
+    # Nor does the same call, made a second time: the client says that it is another one.
+    never = told("claude", "PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "make test"}, "tool_response": {"stdout": ""}, "tool_use_id": "toolu_91"})
+    need("nobody was asked" in never.stdout, never)
+    is_open()
+    # One that failed was made all the same.
+    never = told("claude", "PostToolUseFailure", {"tool_name": "Bash", "tool_input": {"command": "rm -rf /srv"}, "error": "Exit code 1", "tool_use_id": "toolu_92"})
+    need("nobody was asked" in never.stdout, never)
+    is_open()
+    # Under the id of the one that was asked about: that call is changed, also where only the tool is another one.
+    passed(told("claude", "PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "make test"}, "tool_response": {"stdout": ""}, "tool_use_id": f"toolu_{open_one}"}))
+    need(place.session()["open_calls"] == [] and place.session()["unhooked_calls"] == 3, place.session())
+    # An id that was settled, again, with something else.
+    never = told("claude", "PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "rm -rf /srv"}, "tool_response": {"stdout": ""}, "tool_use_id": f"toolu_{open_one}"})
+    need("nobody was asked" in never.stdout, never)
+    passed(place.before("Read", {"file_path": "a"}))
+    done = told("claude", "PostToolUse", {"tool_name": "Write", "tool_input": {"file_path": "a"}, "tool_response": {}, "tool_use_id": f"toolu_{place.number}"})
+    need("input_changed" in done.stdout + done.stderr, done)
+
+
+def matched_without_ids(place):
+    """Gemini CLI gives its calls no ids: what was run with what is all there is."""
+    def gemini(event, command, **more):
+        return place.hook("gemini", event, {"tool_name": "run_shell_command", "tool_input": {"command": command}, **more})
+
+    def after(command):
+        return gemini("AfterTool", command, tool_response={"llmContent": "ok"})
+
+    def states():
+        return [one["state"] for one in place.session()["open_calls"]]
+
+    contract = {"tool": "run_shell_command", **CONTRACT, "side_effect": "write", "gate": "allow",
+                "argument_value_invariants": [{"path": "$.command", "one_of": ["make test", "make deploy"]}]}
+    (Path(place.folder) / "pack" / "run_shell_command.yaml").write_text(json.dumps(contract))
+    place.run("contract", "activate", str(Path(place.folder) / "pack"), "--role", "agent", "--node", "unix:" + place.node.socket_path)
+    passed(gemini("BeforeTool", "make test"))
+    need("nobody was asked" in after("make deploy").stdout, "another command")
+    need(states() == ["executing"], states())
+    # Several that are the same: each is settled once.
+    passed(gemini("BeforeTool", "make test"))
+    passed(gemini("BeforeTool", "make deploy"))
+    for left in (["executing"] * 2, ["executing"]):
+        passed(after("make test"))
+        need(states() == left, states())
+    need("nobody was asked" in after("make test").stdout, "a third time")
+    place.restart("again")
+    passed(after("make deploy"))
+    need(states() == [] and place.session()["unhooked_calls"] == 2, place.session())
+    # What was refused, and ran.
+    need(gemini("BeforeTool", "rm -rf /srv").returncode == 2, "refused")
+    need("it had been refused" in after("rm -rf /srv").stdout, "it ran")
+
+
+def other_input_after_a_restart(place):
+    """What was judged is in the record: neither a new node nor any number of other calls makes it forgotten."""
+    passed(place.before("Bash", {"command": "make test"}))
+    place.restart("again")
+    done = place.after("Bash", {"command": "make deploy"}, {"stdout": "ok"})
+    need("input_changed" in done.stdout + done.stderr, done)
+    need(place.session()["paused_because"] == "input_changed", place.session())
+
+
+def other_input_after_many_calls(place):
+    """More calls than the node would keep in memory, of as many sessions as it takes."""
+    passed(place.before("Bash", {"command": "make test"}))
+    kept = place.number
+
+    def calls(numbers):
+        for number in numbers:
+            said = {"hook_event_name": "PreToolUse", "session_id": f"other-{number // 45}", "cwd": "/srv/app", "tool_name": "Read",
+                    "tool_input": {"file_path": str(number)}, "tool_use_id": f"t{number}"}
+            answer = place.node.request("POST", "/v1/hooks/claude?event=PreToolUse", said)
+            need(answer.status == 200 and answer.body.startswith(b"0 0 0"), answer)
+
+    threads = [threading.Thread(target=calls, args=(range(at * 630, (at + 1) * 630),)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    need(len(place.entries("session.step")) > 5000, "all were asked about")
+    place.number = kept
+    done = place.after("Bash", {"command": "make deploy"}, {"stdout": "ok"})
+    need("input_changed" in done.stdout + done.stderr, done)
+    said = {"tool_name": "Read", "tool_input": {"file_path": "other"}, "tool_response": {}, "tool_use_id": "t0", "session_id": "other-0"}
+    done = place.hook("claude", "PostToolUse", said)
+    need("input_changed" in done.stdout + done.stderr, done)
+
+
+def run_before_it_was_approved(place):
+    """Nobody had said yes: the session is over. Denied, or in time nobody: it had been refused."""
+    denied(place.before("Deploy", {"where": "production"}), "checkpoint")
+    approval = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"][0]
+    answer = place.node.request("POST", f"/v1/approvals/{approval['id']}/decide", {"decision": "deny", "digest": approval["digest"]}, token=place.token)
+    need(answer.status == 200, answer)
+    done = place.after("Deploy", {"where": "production"}, {"ok": True})
+    need("unhooked_call" in done.stdout and "it had been refused" in done.stdout, done)
+    denied(place.before("Ship", {"where": "production"}), "checkpoint")
+    place.number += 1  # the same question under another id
+    failed = place.hook("claude", "PostToolUseFailure", {"tool_name": "Ship", "tool_input": {"where": "production"}, "error": "denied",
+                                                         "tool_use_id": f"toolu_{place.number}"})
+    need(failed.returncode == 0 and place.session()["unhooked_calls"] == 1, failed)
+    done = place.after("Ship", {"where": "production"}, {"ok": True})
+    need("nobody had approved it yet" in done.stdout + done.stderr, done)
+    need(place.session()["standing"] == "killed" and place.session()["unhooked_calls"] == 2, place.session())
+    denied(place.before("Read", {"file_path": "a"}), "session_killed")
+
+
 def block_of(agent, status="COMPLETE", **more):
     report = {name: [] for name in ("patterns_checked", "files_checked", "commands_run", "key_outputs", "verbatim_outputs", "cross_layer_impacts", "open_gaps")}
     document = {"agent_status": {"plan_status": status, "agent_id": agent, "pending_steps": [], "next_action": "none"},
@@ -844,7 +964,8 @@ def nothing_is_owed(place):
 STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, streams_of_the_command, proxied_servers_are_the_proxys, proxied_under_another_name,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
-    below_a_supervised_agent, called_past_baton, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
+    below_a_supervised_agent, called_past_baton, matched_by_id_then_by_input, matched_without_ids, other_input_after_a_restart,
+    other_input_after_many_calls, run_before_it_was_approved, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
     last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,
     a_pack_to_start_from)}
 STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-contract"}}}) for one in (
@@ -853,7 +974,7 @@ STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-con
 
 # The same with reads that are answered before they are recorded.
 STORIES |= {one.__name__ + "_on_the_fast_lane": (one, {"config": "fast_lane: {reads: true}\n"}) for one in (
-    subagents_have_the_parents_limits, one_call_two_doors)}
+    subagents_have_the_parents_limits, one_call_two_doors, called_past_baton, other_input_after_a_restart, matched_by_id_then_by_input)}
 STORIES.update({
     "lies_are_found": (lies_are_found, {"session": {"claims": "require"}}),
     "a_block_is_owed": (a_block_is_owed, {"session": {"handoff": {"dialect": "agent-contract"}}}),

@@ -886,6 +886,7 @@ class CallingStore final : public store::Store {
   Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) override {
     return inner_.wait_for_change(seen, timeout);
   }
+  Result<std::vector<std::string>> check_integrity() override { return inner_.check_integrity(); }
   std::string name() const override { return inner_.name(); }
 
  private:

@@ -186,6 +186,8 @@ std::vector<Diagnostic> Asked::let_in() {
   if (route_->door == Door::Open) return {};
   runtime::Access& access = workings_->around.access;
   auto identified = access.identify(presented_by(request()));
+  // Nobody was refused when the store could not say who it is.
+  if (!identified && identified.error().code == Code::ACCESS_UNAVAILABLE) return {std::move(identified.error())};
   if (!identified) return turned_away(std::move(identified.error()));
   caller = std::move(*identified);
 

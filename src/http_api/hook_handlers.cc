@@ -20,9 +20,12 @@
 #include "hooks/transcript.h"
 #include "hooks/write.h"
 #include "http_api/handlers.h"
+#include "json/parse.h"
 #include "json/value.h"
 #include "mcp/answers.h"
 #include "runtime/client_sessions.h"
+#include "runtime/sighting.h"
+#include "session/decide.h"
 #include "shell/arguments.h"
 
 namespace baton::http_api::handlers {
@@ -336,30 +339,29 @@ class Hook : public std::enable_shared_from_this<Hook> {
     }
     cases().govern_call(asked_->mutation(), session_, json::write(body),
                         answered([](Hook& self, Answer answer) { self.decided(answer.body); }),
-                        runtime::UseCases::Facts{event_.reserved, event_.cwd});
+                        runtime::UseCases::Facts{event_.reserved, event_.cwd, sighting()});
   }
 
   void decided(const Value& body) {
     const Value* call = first(body.find("calls"));
     const std::string verdict = text_in(call, "verdict"), id = text_in(call, "call_id");
     const Value* started = member(call, "started");
-    if (started != nullptr && started->kind() == json::Kind::Boolean && started->boolean()) return begun(id);
+    if (started != nullptr && started->kind() == json::Kind::Boolean && started->boolean()) return reply({});
     // The proxy begins it, or waits for the person: it can.
-    if (is_proxied_ && (verdict == "allow" || verdict == "checkpoint")) return begun(id);
+    if (is_proxied_ && (verdict == "allow" || verdict == "checkpoint")) return reply({});
     if (verdict == "allow") {
       Value start = Value::object();
       start.set("call_id", id);
       return cases().start_call(asked_->mutation(), session_, json::write(start),
-                                answered([id](Hook& self, Answer answer) {
-                                  if (text_in(&answer.body, "verdict") == "allow") return self.begun(id);
+                                answered([](Hook& self, Answer answer) {
+                                  if (text_in(&answer.body, "verdict") == "allow") return self.reply({});
                                   self.refused_by(&answer.body);
                                 }));
     }
     if (verdict == "checkpoint") {
       const std::string approval = text_in(member(call, "approval"), "id");
-      return deny(
-          "checkpoint", "a person must approve this call first (approval " + approval + ")",
-          "call again with the same arguments after it is approved: `baton approvals approve " + approval + "`");
+      return deny("checkpoint", "this call needs an operator's approval " + approval,
+                  "call again with the same arguments after an operator has approved it");
     }
     refused_by(call);
   }
@@ -382,34 +384,22 @@ class Hook : public std::enable_shared_from_this<Hook> {
     deny(rule.empty() ? "engine_error" : rule, text_in(failure, "message"), instead);
   }
 
-  // Nothing is said: the client's own permissions still count.
-  void begun(const std::string& id) {
-    memory().keep_call(session_, seen_as(), {id, input_sha256()});
-    reply({});
+  // By what this call is found again afterwards: from the record, so that a restart, or any number of other calls, changes nothing.
+  runtime::Sighting sighting() const {
+    runtime::Sighting out;
+    out.call_id = event_.call_id;
+    out.tool = event_.tool;
+    out.input_sha256 = runtime::sighted_digest(event_.tool, event_.input);
+    out.confirms = is_proxied_;
+    return out;
   }
-
-  std::string input_sha256() const { return sha256_hex(json::write(event_.input)); }
-
-  // What a call is known by until it is settled: the client's id for it, else what is called with what.
-  std::string seen_as() const { return event_.call_id.empty() ? event_.tool + "\n" + input_sha256() : event_.call_id; }
 
   // --- after a tool
 
   void settle_own() {
-    const auto begun = memory().take_call(session_, seen_as());
-    // Something else was done than what was judged. What, nobody here knows.
-    is_changed_ = begun && begun->input_sha256 != input_sha256();
-    settle_call(begun ? begun->call_id : event_.call_id);
-  }
-
-  void settle_call(const std::string& id) {
     Value body = Value::object();
-    body.set("call_id", id);
     if (is_proxied_) body.set("confirms", true);
-    if (is_changed_) {
-      body.set("result", "unknown");
-      body.set("input_changed", true);
-    } else if (event_.failed) {
+    if (event_.failed) {
       body.set("result", "error");
       Value error = Value::object();
       error.set("code", "tool_error");
@@ -420,67 +410,68 @@ class Hook : public std::enable_shared_from_this<Hook> {
       body.set("result", "ok");
       if (event_.output) body.set("output", *event_.output);
     }
-    if (event_.exit_code && !is_changed_) body.set("exit_code", *event_.exit_code);
-    cases().settle_call(asked_->mutation(), session_, json::write(body),
-                        [self = shared_from_this()](Result<Answer> answer) {
-                          if (!answer) return self->fail(answer.error());
-                          if (!answer->refused.empty()) return self->find_open();
-                          self->settled(answer->body);
-                        });
+    if (event_.exit_code) body.set("exit_code", *event_.exit_code);
+    runtime::Sighting seen = sighting();
+    if (const auto arguments = json::parse_owned(json::write(event_.arguments)))
+      seen.arguments_sha256 = session::digest_of(arguments->root()).value_or("");
+    cases().settle_call(
+        asked_->mutation(), session_, json::write(body),
+        [self = shared_from_this()](Result<Answer> answer) {
+          if (!answer) return self->fail(answer.error());
+          if (!answer->refused.empty()) return self->look_for_proposal(answer->refused.front().code);
+          self->settled(answer->body);
+        },
+        std::move(seen));
   }
 
-  // The node was started again since; or nobody had asked.
-  void find_open() {
-    if (looked_ || is_proxied_) return reply({});  // the proxy has said what became of it
-    looked_ = true;
-    read_then(asked_, [self = shared_from_this()](const AskedPtr&) {
+  // A call that was made, and that is none of those that execute.
+  void look_for_proposal(Code why) {
+    if (is_proxied_) return reply({});  // the proxy has said what became of it
+    read_then(asked_, [self = shared_from_this(), waits = why == Code::call_not_open](const AskedPtr&) {
       const auto shown = self->cases().show_session(self->session_);
       const Value* governed = shown && *shown ? (*shown)->find("governed") : nullptr;
-      const Value* open = member(governed, "open_calls");
-      std::string found;
-      int count = 0;
-      if (open != nullptr && open->is_array())
-        for (const Value& one : open->elements())
-          if (text_in(&one, "tool") == self->event_.tool && text_in(&one, "state") == "executing") {
-            found = text_in(&one, "call_id");
-            ++count;
-          }
-      if (count == 1) return self->settle_call(found);
-      // Of several nobody can tell which: they stay open, and are unknown when their time is over.
-      if (count > 1 || text_in(governed, "standing") != "open" || text_in(governed, "mode") != "enforce")
-        return self->reply({});
-      self->look_for_proposal();
+      if (text_in(governed, "standing") != "open" || text_in(governed, "mode") != "enforce") return self->reply({});
+      self->judge_unhooked(waits);
     });
   }
 
-  // A call that was made, and that is none of those that were allowed.
-  void look_for_proposal() {
-    // It failed, which a call that was refused does too; or it is told of twice, the second time without its id.
-    if (event_.kind != Kind::AfterTool || (event_.client == hooks::Client::Cursor && event_.name != "postToolUse"))
-      return reply({});
+  void judge_unhooked(bool waits) {
     using Proposed = runtime::UseCases::Proposed;
-    const auto was = cases().was_proposed(session_, event_.call_id, event_.tool);
+    const auto was = cases().was_proposed(session_, sighting());
     if (!was) return fail(was.error());
     if (*was == Proposed::Allowed) return reply({});
+    // Clients tell of the failure of a call that was refused, and never made, too. Cursor tells a second time, without the id.
+    const bool may_be_refused = event_.kind != Kind::AfterTool && (*was == Proposed::Refused || waits);
+    if (may_be_refused || event_.name == "PermissionDenied") return reply({});
+    if (event_.client == hooks::Client::Cursor && !event_.name.starts_with("postToolUse")) return reply({});
     runtime::UseCases::UnhookedCall call;
     call.call_id = event_.call_id;
     call.tool = event_.tool;
     call.arguments_sha256 = sha256_hex(json::write(event_.arguments));
-    call.problem = *was == Proposed::Refused ? "it had been refused" : "nobody was asked before it was made";
+    call.problem = waits                     ? "nobody had approved it yet"
+                   : *was == Proposed::Never ? "nobody was asked before it was made"
+                                             : "it had been refused";
     call.subagent = subagent();
-    const std::string why = report(Code::unhooked_call, {}, {{"tool", call.tool}, {"problem", call.problem}}).message;
+    const std::string why = std::string(info(Code::unhooked_call).name) + ": " +
+                            report(Code::unhooked_call, {}, {{"tool", call.tool}, {"problem", call.problem}}).message;
     cases().note_unhooked(
-        asked_->mutation(), session_, std::move(call), answered([why](Hook& self, const Answer&) {
-          self.reply({Reply::Kind::Context, std::string(info(Code::unhooked_call).name) + ": " + why});
+        asked_->mutation(), session_, std::move(call), answered([why, waits](Hook& self, const Answer&) {
+          if (!waits) return self.reply({Reply::Kind::Context, why});
+          // What a person was still to decide about has happened: there is nothing left to hold it to.
+          self.cases().kill_session(self.asked_->mutation(), self.session_, why,
+                                    self.answered([why](Hook& hook, const Answer&) {
+                                      hook.deny(info(Code::unhooked_call).name, why, "this session is over");
+                                    }));
         }));
   }
 
   void settled(const Value& body) {
-    if (is_changed_)
+    const Value* changed = body.find("input_changed");
+    if (changed != nullptr && changed->kind() == json::Kind::Boolean && changed->boolean())
       return deny(
           "input_changed",
           "what was run is not what was allowed, so that its outcome counts as unknown and the session is paused",
-          "an operator looks at it and resumes the session: `baton session resume " + session_ + "`");
+          "an operator reviews it and may resume the session");
     const Value* failures = body.find("failures");
     if (failures != nullptr && failures->is_array())
       for (const Value& one : failures->elements())
@@ -585,7 +576,7 @@ class Hook : public std::enable_shared_from_this<Hook> {
   runtime::OwedWords owed_;
   std::string why_not_bare_;     // the contract of the bare name is not this tool's
   bool is_only_server_ = false;  // of the servers that are configured, as far as is known
-  bool is_proxied_ = false, looked_ = false, is_changed_ = false, reopened_ = false;
+  bool is_proxied_ = false, reopened_ = false;
 };
 
 }  // namespace

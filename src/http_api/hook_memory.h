@@ -22,18 +22,6 @@ class HookMemory {
   void keep_session(const std::string& key, std::string id) { put(sessions_, key, std::move(id)); }
   void forget_session(const std::string& key) { static_cast<void>(take(sessions_, key)); }
 
-  // A call that began, by what it is seen as: the id it has with the rules, which is another one when a person had approved it before or
-  // when the client has none, and what was judged.
-  struct Begun {
-    std::string call_id, input_sha256;
-  };
-  void keep_call(const std::string& session, const std::string& seen_as, Begun begun) {
-    if (!seen_as.empty()) put(calls_, session + "\n" + seen_as, std::move(begun));
-  }
-  std::optional<Begun> take_call(const std::string& session, const std::string& seen_as) {
-    return take(calls_, session + "\n" + seen_as);
-  }
-
   // How often a session's handoff has been refused at its end, with this time.
   int repair(const std::string& session) {
     const std::lock_guard lock(mutex_);
@@ -70,7 +58,6 @@ class HookMemory {
 
   std::mutex mutex_;
   Map<std::string> sessions_;
-  Map<Begun> calls_;
   Map<int> repairs_;
 };
 

@@ -24,6 +24,7 @@ constexpr std::array kStatuses = {
     StatusRow{"ACCESS_NO_TOKEN", 401},
     StatusRow{"ACCESS_SESSION", 401},
     StatusRow{"ACCESS_TOKEN", 401},
+    StatusRow{"ACCESS_UNAVAILABLE", 503},
     StatusRow{"EXIT_CI_ACTOR", 403},
     StatusRow{"REQUEST_PROCESS", 403},
     StatusRow{"REQUEST_SESSION", 403},

@@ -436,12 +436,7 @@ Result<void> NodeHost::listen() {
     server.unix_path = in.socket_path.text();
   }
 
-  const auto tokens = in.cases->all_tokens();
-  if (!tokens) return tl::make_unexpected(tokens.error());
-  const Time now = in.world.clock.now();
-  const bool has_token = std::any_of(tokens->begin(), tokens->end(), [&](const runtime::Token& token) {
-    return !token.revoked_at && (!token.expires_at || *token.expires_at > now);
-  });
+  const bool has_token = in.access->has_token();
   const bool has_certificate = !in.options.certificate.empty() && !in.options.key.empty();
   for (const std::string& text : in.options.listen) {
     const auto address = parse_listen(text);

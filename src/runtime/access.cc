@@ -49,9 +49,10 @@ const ActionRow& action_row(Action action) {
 // What an unknown token is compared with, so that it takes as long as a known one.
 const std::string kNoSecret(64, '0');
 
-// How often tokens are read again because somebody presented one that is not known: what was made a moment ago may not
-// have come by the feed yet, and strangers must not make the store work.
-constexpr std::int64_t kReloadNanoseconds = 100'000'000;
+// How often the store is asked about tokens that are not known here: one that was made on another node a moment ago counts at once,
+// and strangers must not make the store work.
+constexpr std::int64_t kAskingSpanNanoseconds = 100'000'000;
+constexpr int kAskedInSpanMax = 200;
 
 std::optional<Token> token_in(json::Node payload) {
   Token token;
@@ -83,19 +84,25 @@ Access::Access(UseCases& cases, Clock& clock, std::int64_t own_uid, std::string 
 
 // --- what is known ------------------------------------------------------------------------------------------------------
 
+Result<void> Access::read_new_tokens() {
+  std::uint64_t from = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    from = read_to_;
+  }
+  const auto size = cases_.read_token_entries(
+      from, [this](std::string_view type, std::string_view payload) { learn(type, payload); });
+  if (!size) return tl::make_unexpected(size.error());
+  const std::lock_guard lock(mutex_);
+  read_to_ = std::max(read_to_, *size);
+  return {};
+}
+
 Result<void> Access::load() {
-  auto tokens = cases_.all_tokens();
-  if (!tokens) return tl::make_unexpected(tokens.error());
+  if (auto read = read_new_tokens(); !read) return read;
   const auto processes = cases_.all_processes();
   if (!processes) return tl::make_unexpected(processes.error());
   const std::lock_guard lock(mutex_);
-  for (Token& token : *tokens) {
-    // What was learned meanwhile may be newer than what was read; nothing ever undoes a revocation.
-    const auto known = tokens_.find(token.id);
-    if (known != tokens_.end() && known->second.revoked_at) continue;
-    std::string id = token.id;
-    tokens_.insert_or_assign(std::move(id), std::move(token));
-  }
   for (const ProcessMark& process : *processes)
     if (process.boot_id == boot_id_) supervised_.insert_or_assign({process.pid, process.started}, process.session_id);
   return {};
@@ -124,40 +131,50 @@ void Access::learn(std::string_view type, std::string_view payload) {
 
 // --- who is it ------------------------------------------------------------------------------------------------------------
 
-bool Access::may_reload() const { return !reloaded_at_ || clock_.monotonic_ns() - *reloaded_at_ >= kReloadNanoseconds; }
+bool Access::may_ask_store() const {
+  return !asking_since_ || clock_.monotonic_ns() - *asking_since_ >= kAskingSpanNanoseconds || asked_ < kAskedInSpanMax;
+}
 
 bool Access::has_agents() const {
   const std::lock_guard lock(mutex_);
   return !supervised_.empty();
 }
 
-std::optional<Token> Access::known_token(const std::string& id) {
+Result<std::optional<Token>> Access::known_token(const std::string& id) {
   const auto known = [&]() -> std::optional<Token> {
     const std::lock_guard lock(mutex_);
     const auto found = tokens_.find(id);
     return found == tokens_.end() ? std::nullopt : std::optional(found->second);
   };
-  std::optional<Token> token = known();
-  if (token) return token;
+  if (std::optional<Token> token = known()) return token;
   {
     const std::lock_guard lock(mutex_);
-    if (!may_reload()) return std::nullopt;
-    reloaded_at_ = clock_.monotonic_ns();
+    if (!may_ask_store()) return failure("looking for a token", "too many unknown ones were shown");
+    const std::int64_t now = clock_.monotonic_ns();
+    if (!asking_since_ || now - *asking_since_ >= kAskingSpanNanoseconds) asking_since_ = now, asked_ = 0;
+    ++asked_;
   }
-  return load() ? known() : std::nullopt;
+  if (auto read = read_new_tokens(); !read) return tl::make_unexpected(read.error());
+  return known();
+}
+
+bool Access::has_token() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(tokens_, [&](const auto& one) { return is_valid(one.second); });
 }
 
 bool Access::is_valid(const Token& token) const {
   return !token.revoked_at && (!token.expires_at || clock_.now() < *token.expires_at);
 }
 
-std::optional<Token> Access::find_token(std::string_view text) {
+Result<std::optional<Token>> Access::find_token(std::string_view text) {
   const auto presented = parse_token(text);
   if (!presented) return std::nullopt;
-  std::optional<Token> token = known_token(presented->id);
+  auto token = known_token(presented->id);
+  if (!token) return token;
   const bool same =
-      same_in_constant_time(token ? std::string_view(token->secret_sha256) : kNoSecret, presented->secret_sha256);
-  if (!token || !same || !is_valid(*token)) return std::nullopt;
+      same_in_constant_time(*token ? std::string_view((*token)->secret_sha256) : kNoSecret, presented->secret_sha256);
+  if (!*token || !same || !is_valid(**token)) return std::nullopt;
   return token;
 }
 
@@ -174,7 +191,7 @@ std::optional<Time> Access::good_until(const Caller& caller) const {
   return token == tokens_.end() ? std::nullopt : token->second.expires_at;
 }
 
-std::optional<Access::Opener> Access::opener_of(const std::string& session_id) {
+Result<std::optional<Access::Opener>> Access::opener_of(const std::string& session_id) {
   std::optional<Opener> opener;
   {
     const std::lock_guard lock(mutex_);
@@ -182,7 +199,8 @@ std::optional<Access::Opener> Access::opener_of(const std::string& session_id) {
   }
   if (!opener) {
     const auto session = cases_.show_session(session_id);
-    if (!session || !*session) return std::nullopt;
+    if (!session) return tl::make_unexpected(session.error());
+    if (!*session) return std::nullopt;
     const json::Value *actor = (*session)->find("actor_id"), *token = (*session)->find("token_id");
     if (actor == nullptr || !actor->is_string()) return std::nullopt;
     opener = Opener{actor->string(), token != nullptr && token->is_string() ? token->string() : std::string()};
@@ -192,7 +210,8 @@ std::optional<Access::Opener> Access::opener_of(const std::string& session_id) {
   }
   if (opener->token_id.empty()) return opener;
   const auto token = known_token(opener->token_id);
-  opener->is_welcome = token && is_valid(*token);
+  if (!token) return tl::make_unexpected(token.error());
+  opener->is_welcome = *token && is_valid(**token);
   return opener;
 }
 
@@ -222,13 +241,15 @@ std::string Access::local_name(std::int64_t uid) const {
 bool Access::needs_store(const Presented& presented) const {
   const bool is_session = presented.bearer && presented.bearer->starts_with(kSessionTokenPrefix);
   const auto session_text = is_session ? presented.bearer : presented.session_token;
-  std::string session_id;
-  if (session_text) session_id = cases_.session_of_token(*session_text).value_or("");
-  else if (presented.local && has_agents()) session_id = descent_of(presented).session_id;
+  const std::string shown = session_text ? cases_.session_of_token(*session_text).value_or("") : "";
+  const std::string above = presented.local && has_agents() ? descent_of(presented).session_id : "";
   const auto token = presented.bearer && !is_session ? parse_token(*presented.bearer) : std::nullopt;
   const std::lock_guard lock(mutex_);
-  const auto is_unknown = [&](const std::string& id) { return !id.empty() && !tokens_.contains(id) && may_reload(); };
-  if (!session_id.empty()) {
+  const auto is_unknown = [&](const std::string& id) {
+    return !id.empty() && !tokens_.contains(id) && may_ask_store();
+  };
+  for (const std::string& session_id : {shown, above}) {
+    if (session_id.empty()) continue;
     const auto opener = openers_.find(session_id);
     if (opener == openers_.end() || is_unknown(opener->second.token_id)) return true;
   }
@@ -248,7 +269,20 @@ bool Access::recognises(const Presented& presented) const {
 }
 
 tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
+  std::optional<Failure> outage;
+  auto caller = identified(presented, outage);
+  // Refusing would say that it is nobody, which is not known.
+  if (outage) return tl::make_unexpected(report(Code::ACCESS_UNAVAILABLE, {}));
+  return caller;
+}
+
+tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, std::optional<Failure>& outage) {
   const auto refuse = [](Code code) { return tl::make_unexpected(report(code, {})); };
+  const auto answer = [&](auto asked) -> typename decltype(asked)::value_type {
+    if (asked) return std::move(*asked);
+    outage = asked.error();
+    return std::nullopt;
+  };
   if (presented.local && presented.uid != own_uid_ && presented.uid != 0) return refuse(Code::ACCESS_USER);
 
   // A session's token is one wherever it is presented.
@@ -263,24 +297,33 @@ tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
   std::optional<Opener> opener;  // of the session that is presented
   if (session_text) {
     const auto session_id = cases_.session_of_token(*session_text);
-    if (session_id) opener = opener_of(*session_id);
+    if (session_id) opener = answer(opener_of(*session_id));
     if (!opener || !opener->is_welcome) return refuse(Code::ACCESS_SESSION);
     caller.session_id = *session_id;
   }
   std::optional<Token> token;
   if (bearer) {
-    token = find_token(*bearer);
+    token = answer(find_token(*bearer));
     if (!token) return refuse(Code::ACCESS_TOKEN);
     caller.scopes = token->scopes;
   } else if (!session_text && !presented.local) {
     return refuse(Code::ACCESS_NO_TOKEN);
   }
 
-  // Whose ancestors cannot be found out may be anybody's child. Who shows a session's token is an agent wherever it comes from: it need
-  // not be looked up, which takes longer than the rest of all this.
-  const Descent descent = caller.session_id.empty() ? descent_of(presented) : Descent{Descent::Supervised};
+  // Whose ancestors cannot be found out may be anybody's child; who shows a session's token is an agent wherever it comes from.
+  const Descent descent = caller.session_id.empty() || has_agents() ? descent_of(presented) : Descent();
+  std::optional<Opener> above;
+  if (!descent.session_id.empty()) {
+    above = answer(opener_of(descent.session_id));
+    if (outage || (above && !above->is_welcome)) return refuse(Code::ACCESS_SESSION);
+    if (above && opener && opener->actor_id != above->actor_id) return refuse(Code::ACCESS_OTHER_AGENT);
+    if (above && token && token->actor_id != above->actor_id) {
+      token.reset();
+      caller.scopes = {"*"};  // as if it had shown nothing
+    }
+  }
   caller.supervised = !caller.session_id.empty() || descent.kind != Descent::Free;
-  caller.agent_session = descent.session_id;
+  if (caller.session_id.empty()) caller.agent_session = descent.session_id;
   if (token && (token->kind == Agent || !caller.supervised)) {
     caller.actor = {.id = token->actor_id, .kind = token->kind, .names = token->names};
     caller.token_id = token->id;
@@ -290,14 +333,11 @@ tl::expected<Caller, Diagnostic> Access::identify(const Presented& presented) {
     // A session's token stands for that session, not for everything its actor may do.
     if (!presented.local || caller.actor.id != local_name(presented.uid))
       caller.scopes = {"read", "session", "register"};
+  } else if (above) {
+    caller.actor = {.id = above->actor_id, .kind = Agent};
+    caller.token_id = above->token_id;
   } else {
-    // Below a supervised agent one is that agent, also without its token.
     caller.actor = {.id = local_name(presented.uid), .kind = Agent};
-    if (const auto above = descent.session_id.empty() ? std::nullopt : opener_of(descent.session_id)) {
-      if (!above->is_welcome) return refuse(Code::ACCESS_SESSION);
-      caller.actor.id = above->actor_id;
-      caller.token_id = above->token_id;
-    }
   }
   return caller;
 }

@@ -4,10 +4,14 @@
 //
 // - A bearer token names an actor with a kind, scopes and an expiry. On TCP nothing else counts.
 // - On the unix socket the caller must be the node's own user (or root). Without a token it is an agent, `local:<user>`.
-// - A process that descends from a supervised agent, or that carries a session token, is an agent whatever else it presents:
-//   its operator's credential is worth nothing (ACCESS_SUPERVISED). Without a token it is the agent of the session that the
-//   supervised process was registered for.
+// - A process that carries a session token is an agent whatever else it presents: an operator's credential is worth nothing
+//   there (ACCESS_SUPERVISED).
+// - A process that descends from a supervised agent is that agent, whatever it presents: it has the actor of the session that the
+//   supervised process was registered for. Tokens of others, operators or agents, are worth nothing to it; a session's token of
+//   another actor is refused (ACCESS_OTHER_AGENT).
 // - A session's token alone is good for that session and for reading.
+//
+// Tokens are known from the entries of the ledger alone, never from a table: a row that somebody edited makes no operator.
 #pragma once
 
 #include <cstdint>
@@ -71,14 +75,19 @@ class Access {
   Access(UseCases& cases, Clock& clock, std::int64_t own_uid, std::string boot_id, Ancestry ancestry,
          UserName user_name);
 
-  // Reads all tokens and processes again (at start), or takes in what an entry says: from the feed, or from whoever has just
-  // recorded it and wants it to count at once on this node.
+  // Reads what the ledger says of tokens, and the processes that are registered (at start); or takes in what an entry says: from the
+  // feed, or from whoever has just recorded it and wants it to count at once on this node. LEDGER_CONTENT: an entry about tokens was
+  // altered.
   Result<void> load();
   void learn(std::string_view type, std::string_view payload);
 
   // ACCESS_TOKEN (unknown, revoked, expired: one answer for all), ACCESS_NO_TOKEN (TCP without one), ACCESS_USER (the socket, another
-  // user), ACCESS_SESSION (a session token that is not genuine, or whose session was claimed with a token that is not valid any more).
+  // user), ACCESS_SESSION (a session token that is not genuine, or whose session was claimed with a token that is not valid any more),
+  // ACCESS_OTHER_AGENT. A token that is not known here is looked for in the store before it is refused; ACCESS_UNAVAILABLE: the store
+  // cannot say now, so neither yes nor no is right.
   tl::expected<Caller, Diagnostic> identify(const Presented& presented);
+  // Is any token valid now?
+  bool has_token() const;
   // Would identify() read the store? Neither this nor recognises() does.
   bool needs_store(const Presented& presented) const;
   // Does it come with what only somebody known here can have? Less than identify(): enough to read on what they send.
@@ -97,18 +106,20 @@ class Access {
     std::string session_id = {};  // of the agent above, when supervised
   };
 
-  std::optional<Token> find_token(std::string_view text);
-  bool may_reload() const;  // with the mutex held
+  // Failures say that the store could not be asked.
+  Result<std::optional<Token>> find_token(std::string_view text);
+  Result<std::optional<Token>> known_token(const std::string& id);  // after looking in the store if need be
+  Result<void> read_new_tokens();
+  bool may_ask_store() const;  // with the mutex held
   bool has_agents() const;
-  // A token that is known, after looking it up if need be.
-  std::optional<Token> known_token(const std::string& id);
   bool is_valid(const Token& token) const;
-  // Who opened a session, and with which token; nothing when there is none or the store cannot say.
+  // Who opened a session, and with which token; nothing when there is no such session.
   struct Opener {
     std::string actor_id, token_id;
     bool is_welcome = true;  // that token is still valid, or there was none
   };
-  std::optional<Opener> opener_of(const std::string& session_id);
+  Result<std::optional<Opener>> opener_of(const std::string& session_id);
+  tl::expected<Caller, Diagnostic> identified(const Presented& presented, std::optional<Failure>& outage);
   Descent descent_of(const Presented& presented) const;
   std::string local_name(std::int64_t uid) const;  // asked once of each user: there are two that may come
 
@@ -123,7 +134,10 @@ class Access {
   std::map<std::pair<std::int64_t, std::uint64_t>, std::string> supervised_;  // of this boot: the session
   std::unordered_map<std::string, Opener> openers_;                           // by session: they never change
   mutable std::map<std::int64_t, std::string> local_names_;                   // of the users that were let in
-  std::optional<std::int64_t> reloaded_at_;  // when load() was last called for an unknown token
+  std::uint64_t read_to_ = 0;  // the entries up to here were looked at for tokens
+  std::optional<std::int64_t>
+      asking_since_;  // the span in which the store is asked about unknown tokens at most so often
+  int asked_ = 0;
 };
 
 }  // namespace baton::runtime

@@ -29,7 +29,17 @@ Result<void> store_state(const Event& event, json::Node payload, GovernedSession
                          store::Transaction& transaction) {
   if (!read_time(payload, "at", session.changed_at)) return malformed(event, "at");
   session.prune_other_doors();
+  session.prune_sighted();
   return transaction.update(tables::kSessionStates, row_of(session));
+}
+
+// By what a hook knows the call, where one proposed or began it.
+void take_sighting(json::Node payload, std::string_view call_id, GovernedSession& session) {
+  const json::Node seen = payload["sighting"];
+  if (!seen.is_object() || !seen["input_sha256"].is_string()) return;
+  Sighted& one = session.sighted[std::string(call_id)];
+  one.input_sha256 = seen["input_sha256"].string();
+  one.call_id = seen["call_id"].is_string() ? seen["call_id"].string() : std::string_view();
 }
 
 // What a session's state cannot tell others of its workflow about what happened to one of its calls.
@@ -169,6 +179,8 @@ Result<void> fold_session_step(const Event& event, json::Node payload, store::Tr
     if (payload["other_door"].is_true())
       for (const json::Node call : payload["calls"].elements())
         if (call["call_id"].is_string()) session.other_doors.emplace_back(call["call_id"].string());
+    for (const json::Node call : payload["calls"].elements())
+      if (call["call_id"].is_string()) take_sighting(payload, call["call_id"].string(), session);
     return true;
   });
 }
@@ -190,6 +202,7 @@ Result<void> fold_call_started(const Event& event, json::Node payload, store::Tr
     Time at;
     if (!begun || !read_time(payload, "at", at)) return false;
     session::take_start(*session.rules, session.state, *begun);
+    take_sighting(payload, begun->call_id, session);
     const session::OpenCall* call = session.state.find(begun->call_id);
     if (call != nullptr && call->state == session::CallState::Executing) session.begun.emplace(begun->call_id, at);
     return true;

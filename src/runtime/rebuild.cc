@@ -2,11 +2,15 @@
 #include "runtime/rebuild.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "json/decimal.h"
 #include "json/parse.h"
+#include "ledger/blob.h"
+#include "ledger/redaction.h"
 #include "runtime/fold.h"
+#include "runtime/ledger_events.h"
 #include "runtime/recheck.h"
 #include "runtime/session_events.h"
 #include "store/tables.h"
@@ -157,12 +161,80 @@ Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& sto
   }
 }
 
+// What is in the store beside the tables that entries make: blobs, which entries refer to, and how far webhooks were told.
+class Beside {
+ public:
+  void entry(const store::EntryRow& row) {
+    for (const std::string& sha256 : ledger::blob_references(row.payload)) blobs_[sha256];
+    if (row.payload.find("sha256") == std::string::npos) return;
+    const auto payload = json::parse(row.payload);
+    if (!payload) return;
+    // What is handed over in a workflow is listed by its digest.
+    for (const json::Node artifact : payload->root()["artifacts"].elements())
+      if (artifact["sha256"].is_string()) blobs_[std::string(artifact["sha256"].string())];
+    // The one content that is kept encrypted (use_cases/govern.cc).
+    const json::Node principal = payload->root()["principal"]["blob"]["sha256"];
+    if (row.type == kSessionOpened && principal.is_string()) blobs_[std::string(principal.string())].encrypted = true;
+    const json::Node erased = payload->root()["sha256"];
+    if (row.type == kBlobErased && erased.is_string()) blobs_[std::string(erased.string())].erased = true;
+  }
+
+  Result<std::optional<Diagnostic>> check(store::Reader& reader, std::uint64_t entries) const {
+    std::optional<Diagnostic> found;
+    auto read = reader.find({.table = store::tables::kBlobs}, [&](const Row& row) {
+      if (const std::string problem = problem_of(row); !problem.empty())
+        found = difference(store::tables::kBlobs, problem);
+      return !found;
+    });
+    if (!read || found) return read.map([&] { return found; });
+    read = reader.find({.table = store::tables::kWebhookCursors}, [&](const Row& row) {
+      const auto *sequence = std::get_if<std::int64_t>(&row[1]), *failures = std::get_if<std::int64_t>(&row[4]);
+      if (sequence == nullptr || *sequence < 0 || static_cast<std::uint64_t>(*sequence) > entries)
+        found = difference(store::tables::kWebhookCursors,
+                           "the row " + key_of(store::tables::kWebhookCursors, row) + " is beyond the last entry");
+      else if (failures == nullptr || *failures < 0)
+        found = difference(store::tables::kWebhookCursors, "the row " + key_of(store::tables::kWebhookCursors, row) +
+                                                               " counts fewer failures than none");
+      return !found;
+    });
+    return read.map([&] { return found; });
+  }
+
+ private:
+  struct Blob {
+    bool encrypted = false, erased = false;
+  };
+
+  // Whether the bytes are those of the hash is for verify, which reads them for each entry.
+  std::string problem_of(const Row& row) const {
+    const std::string name = key_of(store::tables::kBlobs, row);
+    const auto known = blobs_.find(std::get<std::string>(row[0]));
+    if (known == blobs_.end()) return "it has a row " + name + " that no entry refers to";
+    const auto *bytes = std::get_if<std::string>(&row[1]), *key = std::get_if<std::string>(&row[2]);
+    if (known->second.erased)
+      return bytes != nullptr || key != nullptr ? "the row " + name + " has content that an entry says was erased" : "";
+    if (known->second.encrypted && bytes != nullptr && (key == nullptr || !ledger::open_blob(*bytes, *key)))
+      return "the key in the row " + name + " does not open its content";
+    if (!known->second.encrypted && key != nullptr) return "the row " + name + " has a key, and its content is plain";
+    return {};
+  }
+
+  std::map<std::string, Blob, std::less<>> blobs_;
+};
+
 }  // namespace
 
 Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scratch,
                                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   RebuildReport out;
+  const auto problems = store.check_integrity();
+  if (!problems) return tl::make_unexpected(problems.error());
+  if (!problems->empty()) {
+    out.difference = report(Code::LEDGER_STORAGE, {}, {{"problem", problems->front()}});
+    return out;
+  }
   bool has_older = false;
+  Beside beside;
   const auto reader = store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
   const auto head = (*reader)->head();
@@ -179,6 +251,7 @@ Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scr
                                  {"problem", rechecked ? rechecked->problem : rechecked.error().text()}});
         return false;
       }
+      beside.entry(row);
       out.older_rules += static_cast<std::uint64_t>(rechecked->older);
       has_older = has_older || is_of_older_rules(row);
       const auto folded = fold(event, **transaction);
@@ -204,6 +277,9 @@ Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scr
       return out;
     }
   }
+  auto found = beside.check(**reader, head->size);
+  if (!found) return tl::make_unexpected(found.error());
+  out.difference = std::move(*found);
   return out;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // State is a fold: replays a ledger's entries through the fold into an empty store and compares every row of every table
-// that is a projection. Says nothing about whether the entries are genuine: that is verify.
+// that is a projection. Before that, the backend checks its own files and indexes (Store::check_integrity); after it, the
+// tables that are not projections are checked for rows that no entry accounts for: blobs, their keys, webhook cursors.
+// Says nothing about whether the entries are genuine: that is verify.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,7 @@
 namespace baton::runtime {
 
 struct RebuildReport {
-  std::optional<Diagnostic> difference;  // the first: LEDGER_PROJECTION, or an entry that cannot be folded
+  std::optional<Diagnostic> difference;  // the first: LEDGER_STORAGE, LEDGER_PROJECTION, or an entry that cannot be folded
   std::uint64_t entries = 0;
   std::uint64_t rows = 0;         // compared
   std::uint64_t older_rules = 0;  // decisions of sessions that were opened with other rules: these do not judge them

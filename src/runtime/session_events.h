@@ -21,12 +21,12 @@ inline constexpr std::string_view kSessionOpened = "session.opened";
 // A response was judged: calls[{call_id, tool, arguments | arguments_text | malformed (malformed_as?: a code), arguments_sha256?, values{}, verdict,
 // failures[{code, detail?, in_flight?}], approval_id?, allow_on_timeout?, would_ask?, breaks_constraint?, spends? (an approval of content)}], request{}? response{}? (values at the paths that contracts look at),
 // shape{}?, estimate?, lease_stale?, approvals_left?, approvals_scope?, subagent? (the agent_id of the subagent that asked),
-// other_door? (another door is to begin them), outcome, killed?
+// other_door? (another door is to begin them), sighting? (by what a hook knows the one call: call_id?, input_sha256), outcome, killed?
 inline constexpr std::string_view kSessionStep = "session.step";
 // A person, or time, ruled on a call that waited: call_id, ruling, calls[{call_id, verdict, failures[]}], lease_stale?, killed?
 inline constexpr std::string_view kSessionRuled = "session.ruled";
 // call_id, verdict, failures[], arguments? arguments_sha256? values? (when they differ from what was judged), malformed? (they cannot be looked
-// at, and are left out), lease_stale?, killed?
+// at, and are left out), sighting? (as of a step, when a hook began a call that was proposed before), lease_stale?, killed?
 inline constexpr std::string_view kCallStarted = "session.call_started";
 // call_id, result, exit_code? (of a command), ack?, output? (redacted), output_object? (false: it was none), values{}? (of the output), error{}?, state, failures[], counts_as_error, binds[], captures[],
 // told[], killed?, by? (an operator who resolved it)

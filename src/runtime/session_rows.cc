@@ -78,6 +78,10 @@ void GovernedSession::prune_other_doors() {
   });
 }
 
+void GovernedSession::prune_sighted() {
+  std::erase_if(sighted, [this](const auto& one) { return state.find(one.first) == nullptr; });
+}
+
 // --- subagents
 
 Subagent* GovernedSession::find_subagent(std::string_view agent_id) {
@@ -190,6 +194,16 @@ Row row_of(const GovernedSession& session) {
   }
   if (session.unhooked_calls != 0) out.set("unhooked_calls", session.unhooked_calls);
   if (!session.other_doors.empty()) out.set("other_doors", texts_value(session.other_doors));
+  if (!session.sighted.empty()) {
+    Value sighted = Value::object();
+    for (const auto& [id, one] : session.sighted) {
+      Value kept = Value::object();
+      set_text(kept, "call_id", one.call_id);
+      kept.set("input_sha256", one.input_sha256);
+      sighted.set(id, std::move(kept));
+    }
+    out.set("sighted", std::move(sighted));
+  }
   out.set("state", session::to_json(session.state));
   return {session.id, std::string(session::name_of(session.state.standing)), session.pack, session.deadline(),
           json::write(out)};
@@ -229,6 +243,11 @@ Result<GovernedSession> read_governed(const Row& row, std::shared_ptr<const sess
     return unreadable("session_states", row);
   if (root["other_doors"] && !read_texts(root, "other_doors", out.other_doors))
     return unreadable("session_states", row);
+  for (const json::Member member : root["sighted"].members()) {
+    Sighted& one = out.sighted[std::string(member.name())];
+    if (!read_text(member.value, "input_sha256", one.input_sha256)) return unreadable("session_states", row);
+    one.call_id = optional_text(member.value, "call_id");
+  }
   out.rules = std::move(rules);
   return out;
 }

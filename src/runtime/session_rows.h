@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "json/value.h"
+#include "runtime/sighting.h"
 #include "session/rules_version.h"
 #include "session/state.h"
 #include "store/value.h"
@@ -50,10 +51,12 @@ struct GovernedSession {
   std::int64_t unhooked_calls = 0;  // that were made without having been allowed
   // Calls that one door proposed and another is to begin, which proposes them too: it begins these. Pending or awaiting.
   std::vector<std::string> other_doors;
+  SightedCalls sighted;  // open calls that a hook proposed or began
 
   // The first of them that is this tool's with these arguments; null: there is none.
   const session::OpenCall* at_other_door(session::ToolId tool, std::string_view digest) const;
   void prune_other_doors();
+  void prune_sighted();
 
   Subagent* find_subagent(std::string_view agent_id);
   const Subagent* find_subagent(std::string_view agent_id) const;

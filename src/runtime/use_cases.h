@@ -30,6 +30,7 @@
 #include "json/value.h"
 #include "protection/protection.h"
 #include "runtime/ledger.h"
+#include "runtime/sighting.h"
 #include "runtime/writer.h"
 #include "session/state.h"
 #include "store/store.h"
@@ -222,6 +223,7 @@ class UseCases {
     std::string reserved =
         {};                // a member of the tool's input that has the name of a fact; not empty: the call is refused
     std::string cwd = {};  // where the client makes the call; empty: it does not say
+    std::optional<Sighting> sighting = {};  // of the one call that is proposed
   };
   void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done,
                    std::optional<Facts> facts = std::nullopt);
@@ -231,7 +233,10 @@ class UseCases {
   // {call_id, result, output?, ack?, error?}. CALL_UNKNOWN, call_not_open. With `input_changed: true` something else was done than was
   // judged: what became of the call is unknown, and the session is paused until an operator resumes it. With `confirms: true` it is
   // said by a door that left the beginning to another: only what none has begun is settled by it.
-  void settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done);
+  // With a sighting the call is the one that find_sighted() gives, and CALL_UNKNOWN when there is none; if its input has changed, `result`
+  // and output are left out, and it is settled as with `input_changed`, which the answer then has too.
+  void settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done,
+                   std::optional<Sighting> seen = std::nullopt);
   void add_label(const Mutation& by, std::string session_id, std::string label, Answered done);
   void report_cost(const Mutation& by, std::string session_id, json::Decimal cost, Answered done);
   // What an agent that the session's agent started does is done in the session; calls name it by `subagent` {id, type}. It begins, and is
@@ -333,10 +338,10 @@ class UseCases {
   // What a proxy needs to know of the session's pack: `contracts` (names), `tools_lock` where it has one, `wording_changes`,
   // `suspicious_text`, `body_bytes`. Nothing: there is no such governed session.
   Result<std::optional<json::Value>> mcp_of_session(std::string_view session_id);
-  // What was decided about a call that is not open any more, or was never proposed: by its id; of a client without ids (empty), about
-  // any call of the tool. From the ledger: for the rare case.
+  // What was decided about a call that is none of those that execute, by what a hook says of it afterwards. Allowed: it was begun, and
+  // this is told late or twice. Refused: also one that nobody began. From the ledger: for the rare case.
   enum class Proposed { Never, Refused, Allowed };
-  Result<Proposed> was_proposed(const std::string& session_id, const std::string& call_id, const std::string& tool);
+  Result<Proposed> was_proposed(const std::string& session_id, const Sighting& seen);
   // MCP tools that the session's pack has contracts for, as `server:tool`; of no session, or one that is not there, that of the role's pack.
   std::vector<std::string> server_tools(const std::string& session_id, const std::string& role);
   Result<std::optional<json::Value>> show_session(std::string_view session_id);
@@ -345,8 +350,11 @@ class UseCases {
   Result<std::optional<json::Value>> show_context(const Caller& caller, std::string_view section);
   Result<json::Value> context_history(const Caller& caller, std::string_view section, std::size_t limit);
   Result<json::Value> list_tokens();
-  Result<std::vector<Token>> all_tokens();           // for runtime/access.h
-  Result<std::vector<ProcessMark>> all_processes();  // the same
+  // For runtime/access.h. What the entries behind `after` say of tokens, in their order; how many entries there are. LEDGER_CONTENT: one was
+  // altered.
+  Result<std::uint64_t> read_token_entries(
+      std::uint64_t after, const std::function<void(std::string_view type, std::string_view payload)>& take);
+  Result<std::vector<ProcessMark>> all_processes();
   Result<json::Value> counts();                      // items by phase, sessions by state: for status and metrics
 
   // --- refusals ---------------------------------------------------------------------------------------------------------------

@@ -357,6 +357,30 @@ Result<std::optional<Break>> ask_witnesses(store::Store& store, const std::set<s
   return std::nullopt;
 }
 
+// A store without entries that holds anything else was emptied; one that holds nothing at all cannot be told from a new one,
+// and is no ledger either.
+Result<Break> emptied(store::Reader& reader) {
+  std::vector<std::string> left;
+  const auto seal = reader.newest_seal();
+  if (!seal) return tl::make_unexpected(seal.error());
+  if (*seal) left.emplace_back("seals");
+  bool has_node = false;
+  for (std::uint32_t level = 8; level <= 56 && !has_node; level += 8) {
+    auto read = reader.nodes(level, 0, INT64_MAX, [&](const store::TreeNode&) { return !(has_node = true); });
+    if (!read) return tl::make_unexpected(read.error());
+  }
+  if (has_node) left.emplace_back("tree");
+  for (const store::Table* table : store::all_tables()) {
+    auto read = reader.find({.table = *table, .limit = 1}, [&](const store::Row&) {
+      left.emplace_back(table->name);
+      return false;
+    });
+    if (!read) return tl::make_unexpected(read.error());
+  }
+  return broken(0, Code::LEDGER_EMPTIED,
+                {{"what", left.empty() ? std::string() : ", but there are rows in " + join(left, ", ")}});
+}
+
 }  // namespace
 
 Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
@@ -423,6 +447,12 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
                                         {"kept_size", std::to_string((*seal)->size)}})))
     return report;
   if (found(verifier.finish(*head))) return report;
+  if (verifier.size() == 0) {
+    auto nothing = emptied(**reader);
+    if (!nothing) return tl::make_unexpected(nothing.error());
+    report.broken = std::move(*nothing);
+    return report;
+  }
   if (*count > verifier.size() &&
       found(broken(verifier.size() + 1, Code::LEDGER_ORDER,
                    {{"sequence", "beyond the end"}, {"expected", std::to_string(verifier.size() + 1)}})))

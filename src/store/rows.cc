@@ -102,6 +102,24 @@ Result<void> check_append(std::span<const EntryRow> entries, std::span<const Tre
   return check_number("head", "size", head.size);
 }
 
+bool is_kept_level(std::uint64_t level) { return level >= 8 && level <= 56 && level % 8 == 0; }
+
+std::span<const UnreadRows> unread_rows() {
+  static constexpr UnreadRows kAll[] = {
+      {"entries", "sequence < 1"},
+      {"tree", "level < 8 OR level > 56 OR level % 8 <> 0 OR position < 0"},  // is_kept_level()
+      {"seals", "size < 1"},
+      {"head", "one <> 1"},
+  };
+  return kAll;
+}
+
+std::optional<std::string> unread_rows_problem(std::string_view table, std::uint64_t count) {
+  if (count == 0) return std::nullopt;
+  return "the table " + std::string(table) + " has " + std::to_string(count) + " row" + (count == 1 ? "" : "s") +
+         " that no commit writes";
+}
+
 std::vector<std::size_t> order_of(const Table& table, const Index* index) {
   std::vector<std::size_t> order;
   if (index != nullptr) order.assign(index->columns.begin(), index->columns.end());

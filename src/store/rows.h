@@ -3,8 +3,11 @@
 // refuse the same. A refusal is a Failure without a code: no other state of the store would let it pass.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +29,17 @@ Result<void> check_query(const Query& query);
 // The texts of an append, and numbers that fit into 63 bits. Not whether entries follow each other: that is ledger/.
 Result<void> check_append(std::span<const EntryRow> entries, std::span<const TreeNode> nodes, const Seal& seal,
                           const Head& head);
+
+// Is this a level that nodes are kept for (store.h, TreeNode)?
+bool is_kept_level(std::uint64_t level);
+
+// Rows of the ledger that no commit writes and no Reader returns, in SQL: "SELECT count(*) FROM table WHERE where".
+struct UnreadRows {
+  std::string_view table, where;
+};
+std::span<const UnreadRows> unread_rows();
+// What check_integrity() says of them; nothing when `count` is 0.
+std::optional<std::string> unread_rows_problem(std::string_view table, std::uint64_t count);
 
 // The columns that rows are ordered by, as positions: those of the index, then those of the primary key that are not
 // among them. Null: the primary key.

@@ -181,6 +181,11 @@ class Store {
   // log (SQLite). A PostgreSQL server keeps old rows until its VACUUM and its archives as long as it is told to.
   virtual Result<void> scrub() { return {}; }
 
+  // Checks what only the backend can see: pages, indexes, the schema, and rows of the ledger that no Reader returns (a
+  // second head row, a tree node of a level that is not kept). Returns each problem in words, a bounded number of them;
+  // empty when there is none. Reads the whole store. Says nothing of what the rows mean.
+  virtual Result<std::vector<std::string>> check_integrity() = 0;
+
   // For messages, without credentials: "memory", a folder, "postgresql://host:port/database".
   virtual std::string name() const = 0;
 };

@@ -173,11 +173,13 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
     return std::nullopt;
   }
   session::take_start(rules, state, {call.id, false, started.facts, started.digest});
+  if (asking->sighting) held->governed.sighted[call.id] = {asking->sighting->call_id, asking->sighting->input_sha256};
   add(*held, 2, [known, asking, verdict, session_id, subagent, now, actor = ledger_actor(by.caller.actor), hiding] {
     Value step = payload_of(session_id, now);
     Value decided = step_value(*known, asking->read.proposal, *verdict, {""}, hiding);
     for (auto& [name, value] : decided.members()) step.set(name, std::move(value));
     if (!subagent.empty()) step.set("subagent", subagent);
+    set_sighting(step, asking->sighting);
     Value begun = payload_of(session_id, now);
     begun.set("call_id", asking->read.proposal.calls[0].id);
     begun.set("verdict", "allow");
@@ -198,10 +200,11 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
 
 std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& session_id,
                                        const std::shared_ptr<const Question>& question,
-                                       const std::shared_ptr<const session::ReadReceipt>& read) {
+                                       const std::shared_ptr<const session::ReadReceipt>& read,
+                                       const std::optional<Sighting>& seen) {
   const session::Receipt& receipt = read->receipt;
   const json::Node id = question->root()["call_id"], output = receipt.output.root();
-  if (!is_open_ || receipt.kind != session::Receipt::Ok || !by.idempotency_key.empty() || !id.is_string() ||
+  if (!is_open_ || receipt.kind != session::Receipt::Ok || !by.idempotency_key.empty() || (!seen && !id.is_string()) ||
       is_behind() || !work::is_work_id(session_id) || !is_recorded_as_it_is(output) ||
       (output && !json::canonical(output, json::Numbers::Exact)))
     return std::nullopt;
@@ -213,9 +216,12 @@ std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& se
   if (held->is_closed || !may_act(*held, by.caller, now)) return std::nullopt;
   const auto rules = held->governed.rules;
   session::State& state = held->governed.state;
-  const session::OpenCall* call = state.find(id.string());
-  if (call == nullptr || call->state != session::CallState::Executing || call->tool == session::kNone ||
-      !rules->tools[call->tool].is_plain_read)
+  Match match;
+  if (seen) match = find_sighted(*rules, state, held->governed.sighted, *seen);
+  else match.call = state.find(id.string());
+  const session::OpenCall* call = match.call;
+  if (call == nullptr || match.is_changed || call->state != session::CallState::Executing ||
+      call->tool == session::kNone || !rules->tools[call->tool].is_plain_read)
     return std::nullopt;
   const KeyedHiding hiding(engine_.ledger.redaction_key());
   const session::ToolId tool = call->tool;
@@ -223,6 +229,7 @@ std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& se
   if (!verdict->is_open || verdict->state != session::CallState::Committed || !verdict->failures.empty())
     return std::nullopt;
   const session::Effects effects = session::take_settlement(*rules, state, verdict->settled);
+  held->governed.prune_sighted();
   add(*held, 1, [rules, question, read, verdict, tool, session_id, now, actor = ledger_actor(by.caller.actor), hiding] {
     Value payload = payload_of(session_id, now);
     set_settlement(payload, *rules, tool, *verdict, *question, read->receipt, hiding);

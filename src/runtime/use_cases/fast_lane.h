@@ -58,7 +58,8 @@ class FastLane {
   // Likewise of a receipt of a read that succeeded.
   std::optional<Answer> settle(const Mutation& by, const std::string& session_id,
                                const std::shared_ptr<const Question>& question,
-                               const std::shared_ptr<const session::ReadReceipt>& read);
+                               const std::shared_ptr<const session::ReadReceipt>& read,
+                               const std::optional<Sighting>& seen);
 
   // Before a use case is queued that may touch this session; empty: any. To be followed by leave() when it has been committed or has
   // failed.

@@ -71,13 +71,22 @@ bool lacks_facts(const session::Rules& rules, const session::Proposed& call) {
 
 std::vector<std::string> id_pointers(const Value& payload) {
   std::vector<std::string> out = {
-      "/session_id",  "/call_id",    "/arguments_sha256", "/approval_id", "/pack",   "/token_id", "/agent_id",
-      "/workflow_id", "/handoff_id", "/parent",           "/subagent",    "/digest", "/key"};
+      "/session_id", "/call_id",          "/arguments_sha256",     "/approval_id", "/pack",     "/token_id",
+      "/agent_id",   "/workflow_id",      "/handoff_id",           "/parent",      "/subagent", "/digest",
+      "/key",        "/sighting/call_id", "/sighting/input_sha256"};
   if (const Value* calls = payload.find("calls"))
     for (std::size_t i = 0; i < calls->elements().size(); ++i)
       for (const char* member : {"/call_id", "/arguments_sha256", "/approval_id", "/spends"})
         out.push_back("/calls/" + std::to_string(i) + member);
   return out;
+}
+
+void set_sighting(Value& payload, const std::optional<Sighting>& seen) {
+  if (!seen) return;
+  Value kept = Value::object();
+  if (!seen->call_id.empty()) kept.set("call_id", seen->call_id);
+  kept.set("input_sha256", seen->input_sha256);
+  payload.set("sighting", std::move(kept));
 }
 
 std::string approval_id_of(std::string_view session_id, std::string_view call_id) {
@@ -522,6 +531,7 @@ struct Beginning {
   session::Values values = {};
   std::string digest = {};
   std::string protected_path = {};
+  std::optional<Sighting> sighting = {};
 };
 
 struct Begun {
@@ -567,6 +577,7 @@ Result<Begun> begin(Act& act, Act::Governed& held, const session::OpenCall& call
   }
   if (held.lease_stale) payload.set("lease_stale", true);
   if (!with.protected_path.empty()) payload.set("protected_path", with.protected_path);
+  set_sighting(payload, with.sighting);
   out.effects = session::take_start(rules, state, session::begun_of(call_id, verdict));
   if (out.effects.killed) payload.set("killed", true);
   if (auto done = append_session(act, held.session.id, kCallStarted, std::move(payload)); !done)
@@ -631,6 +642,7 @@ class Govern {
     for (auto& [name, value] : payload.members()) whole.set(name, std::move(value));
     if (asking_.subagent) whole.set("subagent", subagent_id_of(id_, *asking_.subagent));
     if (asking_.other_door) whole.set("other_door", true);
+    set_sighting(whole, asking_.sighting);
     if (effects.killed) whole.set("killed", true);
     if (auto done = append_session(act_, id_, kSessionStep, std::move(whole)); !done) return done;
 
@@ -668,7 +680,9 @@ class Govern {
     Value body = goes_ahead(id, proposal.calls[0].tool);
     if (asking_.starts) {
       tell_execution(body, *held_.session.rules, verdict);
-      const auto begun = begin(act_, held_, *found, {}, hiding_);
+      Beginning with;
+      with.sighting = asking_.sighting;
+      const auto begun = begin(act_, held_, *found, with, hiding_);
       if (!begun) return tl::make_unexpected(begun.error());
       body.find("calls")->elements()[0].set("started", begun->verdict.failures.empty());
       tell_refusal(body, id, begun->verdict.failures);
@@ -769,7 +783,8 @@ class Govern {
       session::Proposal known;
       known.calls.emplace_back().id = id;
       std::vector<session::Refusal> why;
-      if (auto done = start_allowed(known, verdict, body, &why); !done) return tl::make_unexpected(done.error());
+      if (auto done = start_allowed(known, verdict, body, &why, asking_.sighting); !done)
+        return tl::make_unexpected(done.error());
       tell_refusal(body, id, why);
     }
     if (auto done = extend_lease(); !done) return tl::make_unexpected(done.error());
@@ -904,7 +919,8 @@ class Govern {
 
   // Nothing stands between the decision and the beginning: both are in one commit.
   Result<void> start_allowed(const session::Proposal& proposal, const session::StepVerdict& verdict, Value& body,
-                             std::vector<session::Refusal>* why = nullptr) {
+                             std::vector<session::Refusal>* why = nullptr,
+                             const std::optional<Sighting>& seen = std::nullopt) {
     session::State& state = held_.session.state;
     for (std::size_t i = 0; i < verdict.calls.size(); ++i) {
       const session::OpenCall* call = state.find(proposal.calls[i].id);
@@ -917,6 +933,7 @@ class Govern {
       payload.set("verdict", started.failures.empty() ? "allow" : "block");
       payload.set("failures", failures_value(started.failures));
       if (held_.lease_stale) payload.set("lease_stale", true);
+      set_sighting(payload, seen);
       const std::string call_id = call->id;
       const session::Effects effects =
           session::take_start(*held_.session.rules, state, session::begun_of(call_id, started));
@@ -979,6 +996,7 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
           seen.type.size() > limits::kHookNameBytesMax)
         refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", "`subagent` has no `id`, or one that is too long"}})};
     }
+    if (facts && calls.size() == 1) asking->sighting = facts->sighting;
     asking->may_resume = calls.size() == 1 && (calls[0].id.empty() || asking->question->root()["resume"].is_true());
     for (std::size_t i = 0; i < calls.size(); ++i) {
       session::Proposed& call = calls[i];
@@ -1146,29 +1164,29 @@ Result<void> use_up_approval(Act& act, const std::string& session_id, const std:
   return move_approval(act, ledger_actor(act.caller().actor), **approval, ApprovalState::Spent, "");
 }
 
-Result<void> settle_one(Act& act, const std::string& session_id, const Question& question,
-                        const session::ReadReceipt& receipt) {
-  auto found = act.governed(session_id);
-  if (!found) return tl::make_unexpected(found.error());
-  if (!*found) return {};
-  Act::Governed& held = **found;
+// What Baton itself says of a call.
+std::pair<Question, session::ReadReceipt> own_receipt(const std::string& call_id, std::string_view result,
+                                                      bool input_changed = false) {
+  Value body = Value::object();
+  body.set("call_id", call_id);
+  body.set("result", result);
+  if (input_changed) body.set("input_changed", true);
+  Question question{std::move(*json::parse_owned(json::write(body)))};
+  session::ReadReceipt receipt = session::read_receipt(question.root());
+  return {std::move(question), std::move(receipt)};
+}
+
+Result<void> settle_open(Act& act, Act::Governed& held, const session::OpenCall& call, const Question& question,
+                         const session::ReadReceipt& receipt) {
+  const std::string session_id = held.session.id;
   session::State& state = held.session.state;
-  const session::OpenCall* call = open_call(act, state, question.root());
-  if (call == nullptr) return {};
-  // Whoever began it says what became of it.
-  if (question.root()["confirms"].is_true() && call->state != session::CallState::Pending) {
-    act.answer.body.set("call_id", call->id);
-    act.answer.body.set("state", session::name_of(call->state));
-    return {};
-  }
   const KeyedHiding hiding(act.engine.ledger.redaction_key());
-  const session::ToolId tool = call->tool;
-  const session::SettleVerdict verdict =
-      session::settle(*held.session.rules, state, call->id, receipt.receipt, &hiding);
+  const session::ToolId tool = call.tool;
+  const session::SettleVerdict verdict = session::settle(*held.session.rules, state, call.id, receipt.receipt, &hiding);
   if (!verdict.is_open)
-    return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call->state)}})),
+    return act.refuse(report(Code::call_not_open, place_named("/call_id"), {{"state", session::name_of(call.state)}})),
            Result<void>();
-  const bool was_not_begun = call->approved && call->state == session::CallState::Pending;
+  const bool was_not_begun = call.approved && call.state == session::CallState::Pending;
   Value payload = session_payload(act, session_id);
   set_settlement(payload, *held.session.rules, tool, verdict, question, receipt.receipt, hiding);
   const session::Effects effects = session::take_settlement(*held.session.rules, state, verdict.settled);
@@ -1182,6 +1200,34 @@ Result<void> settle_one(Act& act, const std::string& session_id, const Question&
     if (auto done = pause(act, held, kInputChanged, verdict.settled.call_id); !done) return done;
   act.answer.body = session::shown(verdict, effects);
   act.answer.body.set("call_id", verdict.settled.call_id);
+  return {};
+}
+
+Result<void> settle_one(Act& act, const std::string& session_id, const Question& question,
+                        const session::ReadReceipt& receipt, const std::optional<Sighting>& seen = std::nullopt) {
+  auto found = act.governed(session_id);
+  if (!found) return tl::make_unexpected(found.error());
+  if (!*found) return {};
+  Act::Governed& held = **found;
+  const session::State& state = held.session.state;
+  Match match;
+  if (seen) match = find_sighted(*held.session.rules, state, held.session.sighted, *seen);
+  else match.call = open_call(act, state, question.root());
+  if (match.call == nullptr) {
+    if (seen) act.refuse(report(Code::CALL_UNKNOWN, {}, {{"id", seen->call_id}}));
+    return {};
+  }
+  // Whoever began it says what became of it.
+  if (question.root()["confirms"].is_true() && match.call->state != session::CallState::Pending) {
+    act.answer.body.set("call_id", match.call->id);
+    act.answer.body.set("state", session::name_of(match.call->state));
+    return {};
+  }
+  if (!match.is_changed) return settle_open(act, held, *match.call, question, receipt);
+  // Something else was done than what was judged. What, nobody here knows.
+  const auto [lost_question, lost] = own_receipt(match.call->id, "unknown", true);
+  if (auto done = settle_open(act, held, *match.call, lost_question, lost); !done || act.refused()) return done;
+  act.answer.body.set("input_changed", true);
   return {};
 }
 
@@ -1200,12 +1246,7 @@ Result<bool> settle_overdue_calls(Act& act, const std::string& session_id) {
     if (held.session.over_at(*call, began).nanoseconds + skipped <= act.now.nanoseconds) overdue.push_back(id);
   }
   for (const std::string& id : overdue) {
-    Value question = Value::object();
-    question.set("call_id", id);
-    question.set("result", "timeout");
-    auto document = json::parse_owned(json::write(question));
-    const Question asked{std::move(*document)};
-    const session::ReadReceipt receipt = session::read_receipt(asked.root());
+    const auto [asked, receipt] = own_receipt(id, "timeout");
     if (auto done = settle_one(act, session_id, asked, receipt); !done) return tl::make_unexpected(done.error());
     act.answer.refused.clear();
   }
@@ -1225,7 +1266,8 @@ void UseCases::start_call(const Mutation& by, std::string session_id, std::strin
                std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
 }
 
-void UseCases::settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done) {
+void UseCases::settle_call(const Mutation& by, std::string session_id, std::string receipt, Answered done,
+                           std::optional<Sighting> seen) {
   std::vector<Diagnostic> refused;
   auto question = read_question(std::move(receipt), limits::kCallOutputBytesMax, refused);
   auto read = std::make_shared<session::ReadReceipt>();
@@ -1239,12 +1281,12 @@ void UseCases::settle_call(const Mutation& by, std::string session_id, std::stri
   }
   if (!refused.empty()) return inside_->refuse(by, std::move(refused), done);
   if (inside_->lane)
-    if (auto answer = inside_->lane->settle(by, session_id, question, read)) return done(std::move(*answer));
+    if (auto answer = inside_->lane->settle(by, session_id, question, read, seen)) return done(std::move(*answer));
   std::vector<Read> reads = reads_of_governed(session_id);
   std::string touches = session_id;
   inside_->run(by,
-               [session_id = std::move(session_id), question, read](Act& act) {
-                 return settle_one(act, session_id, *question, *read);
+               [session_id = std::move(session_id), question, read, seen = std::move(seen)](Act& act) {
+                 return settle_one(act, session_id, *question, *read, seen);
                },
                std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
 }

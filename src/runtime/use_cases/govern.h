@@ -30,6 +30,7 @@ struct Asking {
   bool may_resume = false;  // one call, without an id or with `resume`: it may be one that was approved
   std::optional<SubagentSeen> subagent = {};  // that proposes it
   bool other_door = false;                    // another door proposes it too, and begins it
+  std::optional<Sighting> sighting = {};      // by a hook, of the one call
 };
 
 // Is it a call without facts of a tool whose contract reads some?
@@ -49,6 +50,9 @@ void tell_execution(json::Value& body, const session::Rules& rules, const sessio
 void set_settlement(json::Value& payload, const session::Rules& rules, session::ToolId tool,
                     const session::SettleVerdict& verdict, const Question& question, const session::Receipt& receipt,
                     const session::Hiding& hiding);
+
+// The member `sighting` of an entry: by what a hook knows the call.
+void set_sighting(json::Value& payload, const std::optional<Sighting>& seen);
 
 // Could everything that a decision looked at in the workflow be read?
 Result<void> was_seen(const Act::Governed& held);

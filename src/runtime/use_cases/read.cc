@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading: from the last commit, nothing is locked and nothing settled.
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "json/parse.h"
 #include "ledger/streams.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
+#include "runtime/token_entries.h"
 #include "runtime/use_cases/govern.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
@@ -172,28 +174,57 @@ std::vector<std::string> UseCases::server_tools(const std::string& session_id, c
   return out;
 }
 
-Result<UseCases::Proposed> UseCases::was_proposed(const std::string& session_id, const std::string& call_id,
-                                                  const std::string& tool) {
+Result<UseCases::Proposed> UseCases::was_proposed(const std::string& session_id, const Sighting& seen) {
   if (!work::is_work_id(session_id)) return Proposed::Never;
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
-  bool refused = false;
-  // As it stands in an entry: most entries need not be parsed.
-  std::string mark;
-  if (!call_id.empty()) mark = json::write(Value(call_id));
-  const auto allowed = find_entry(**reader, session_stream(session_id), kSessionStep, [&](std::string_view payload) {
-    if (!mark.empty() && payload.find(mark) == std::string_view::npos) return false;
-    const auto document = json::parse(payload);
-    if (!document) return false;
-    for (const json::Node call : document->root()["calls"].elements()) {
-      if (call_id.empty() ? !call["tool"].is_text(tool) : !call["call_id"].is_text(call_id)) continue;
-      if (!call["verdict"].is_text("block")) return true;
-      refused = true;
+  // As they stand in an entry: most entries need not be parsed.
+  const std::string by_id = json::write(Value(seen.call_id)), by_input = json::write(Value(seen.input_sha256));
+  std::set<std::string, std::less<>> begun, over;
+  const auto text_of = [](json::Node node) { return node.is_string() ? std::string(node.string()) : std::string(); };
+  std::optional<Proposed> found;
+  const auto is_it = [&](json::Node payload, json::Node call_id) {
+    const json::Node own = payload["sighting"];
+    if (own.is_object() && !own["input_sha256"].is_text(seen.input_sha256)) return false;
+    if (own.is_object() && own["call_id"].is_text(seen.call_id)) return true;
+    return seen.call_id.empty() ? own.is_object() : call_id.is_text(seen.call_id);
+  };
+  // From the newest on: how a call ended is known before what was decided about it.
+  const auto take = [&](const store::EntryRow& row) {
+    const bool settles = row.type == kCallSettled, starts = row.type == kCallStarted;
+    if (!settles && !starts && row.type != kSessionStep) return true;
+    const bool may_be = (!seen.call_id.empty() && row.payload.find(by_id) != std::string::npos) ||
+                        row.payload.find(by_input) != std::string::npos;
+    if (row.type == kSessionStep && !may_be) return true;
+    const auto document = json::parse(row.payload);
+    if (!document) return true;
+    const json::Node root = document->root();
+    const std::string call_id = text_of(root["call_id"]);
+    if (settles) {
+      // Nobody had told of one that timed out: that it ended is told late, not twice.
+      if (!root["result"].is_text("timeout")) over.insert(call_id);
+      return true;
     }
-    return false;
-  });
-  if (!allowed) return tl::make_unexpected(allowed.error());
-  return *allowed ? Proposed::Allowed : refused ? Proposed::Refused : Proposed::Never;
+    if (starts) {
+      if (!root["verdict"].is_text("allow")) return true;
+      // A call that began when it was proposed: the step says by what it is known.
+      if (may_be && root["sighting"].is_object() && is_it(root, root["call_id"])) found = Proposed::Allowed;
+      begun.insert(call_id);
+      return !found;
+    }
+    for (const json::Node call : root["calls"].elements()) {
+      if (!is_it(root, call["call_id"])) continue;
+      const std::string id = text_of(call["call_id"]);
+      if (!begun.contains(id)) found = Proposed::Refused;
+      // Without an id, what is told after the call has ended is another call of the same.
+      else found = seen.call_id.empty() && over.contains(id) ? Proposed::Never : Proposed::Allowed;
+      return false;
+    }
+    return true;
+  };
+  const auto read = ledger::read_stream_backwards(**reader, session_stream(session_id), take);
+  if (!read) return tl::make_unexpected(read.error());
+  return found.value_or(Proposed::Never);
 }
 
 Result<std::optional<Value>> UseCases::show_session(std::string_view session_id) {
@@ -298,23 +329,22 @@ Result<Value> UseCases::context_history(const Caller& caller, std::string_view s
   return out;
 }
 
-Result<std::vector<Token>> UseCases::all_tokens() {
+Result<std::uint64_t> UseCases::read_token_entries(
+    std::uint64_t after, const std::function<void(std::string_view type, std::string_view payload)>& take) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
-  std::vector<Token> tokens;
-  auto read = for_each(**reader, {.table = tables::kTokens}, read_token, [&](Token token) {
-    tokens.push_back(std::move(token));
-    return true;
-  });
-  if (!read) return tl::make_unexpected(read.error());
-  return tokens;
+  return runtime::read_token_entries(**reader, after, take);
 }
 
 Result<Value> UseCases::list_tokens() {
-  const auto tokens = all_tokens();
-  if (!tokens) return tl::make_unexpected(tokens.error());
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
   Value list = Value::array();
-  for (const Token& token : *tokens) list.push(shown(token));
+  auto read = for_each(**reader, {.table = tables::kTokens}, read_token, [&](const Token& token) {
+    list.push(shown(token));
+    return true;
+  });
+  if (!read) return tl::make_unexpected(read.error());
   Value out = Value::object();
   out.set("tokens", std::move(list));
   return out;

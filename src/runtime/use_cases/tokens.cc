@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/session_token.h"
 #include "base/text.h"
+#include "runtime/token_entries.h"
 #include "runtime/use_cases/inside.h"
 #include "runtime/work_events.h"
 #include "secrets/detector.h"
@@ -78,18 +79,6 @@ std::vector<Diagnostic> check(const TokenRequest& asked, Time now) {
   return out;
 }
 
-// Also one that was revoked: whoever could do without would only have to see to it that there is none.
-Result<bool> has_operator(Unit& unit) {
-  bool exists = false;
-  auto found = unit.find({.table = store::tables::kTokens}, store::Lock::None, [&](const store::Row& row) {
-    const auto token = read_token(row);
-    exists = token && token->kind == ActorKind::Operator;
-    return !exists;
-  });
-  if (!found) return tl::make_unexpected(found.error());
-  return exists;
-}
-
 }  // namespace
 
 void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered done) {
@@ -103,7 +92,9 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
       [asked = std::move(asked), id, text, secret_sha256 = sha256_hex(secret_text)](Act& act) -> Result<void> {
         if (auto wrong = check(asked, act.now); !wrong.empty()) return act.refuse(std::move(wrong)), Result<void>();
         if (asked.is_first) {
-          const auto exists = has_operator(act.unit);
+          const auto reader = act.engine.store.reader();
+          if (!reader) return tl::make_unexpected(reader.error());
+          const auto exists = has_operator_token(**reader);
           if (!exists) return tl::make_unexpected(exists.error());
           if (*exists) return act.refuse(report(Code::ACCESS_OPERATOR_EXISTS, {})), Result<void>();
         }

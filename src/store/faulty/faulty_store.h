@@ -39,6 +39,7 @@ class FaultyStore final : public Store {
   Result<std::unique_ptr<Reader>> reader() override;
   Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) override;
   Result<void> scrub() override { return inner_.scrub(); }
+  Result<std::vector<std::string>> check_integrity() override { return inner_.check_integrity(); }
   std::string name() const override { return inner_.name(); }
 
   // Shared with the Readers and Transactions.

@@ -95,6 +95,20 @@ void Rows::erase(const Table& table, const Row& key) {
   rows_.erase(found);
 }
 
+std::optional<std::string> Rows::wrong_index(const Table& table) const {
+  for (const Index& index : table.indexes) {
+    const Sorted& sorted = by_index_.at(std::string(index.name));
+    const auto order = order_of(table, &index);
+    bool right = sorted.size() == rows_.size();
+    for (auto at = rows_.begin(); right && at != rows_.end(); ++at) {
+      const auto found = sorted.find(in_order(at->second, order));
+      right = found != sorted.end() && found->second == at->first;
+    }
+    if (!right) return std::string(index.name);
+  }
+  return std::nullopt;
+}
+
 void Rows::walk(const Query& query, const std::function<bool(const Row& key, const Row& row)>& take) const {
   const Range range(query);
   const Sorted& order = query.index == nullptr ? rows_ : by_index_.at(std::string(query.index->name));

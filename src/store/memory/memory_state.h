@@ -86,6 +86,9 @@ class Rows {
   void put(const Table& table, const Row& key, Row row);
   void erase(const Table& table, const Row& key);
 
+  // Does each index hold each row, and nothing else? The name of the first that does not; nothing when all do.
+  std::optional<std::string> wrong_index(const Table& table) const;
+
   // Calls `take` with key and row for each row of the query's range, in its order; not cut at the query's limit.
   void walk(const Query& query, const std::function<bool(const Row& key, const Row& row)>& take) const;
 

@@ -10,6 +10,7 @@
 #include "diagnostics/diagnostic.h"
 #include "store/memory/memory_state.h"
 #include "store/rows.h"
+#include "store/tables.h"
 #include "store/waiting.h"
 
 namespace baton::store {
@@ -361,11 +362,34 @@ class MemoryStore final : public Store {
   Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) override {
     return shared_.growth.wait(seen, timeout);
   }
+  Result<std::vector<std::string>> check_integrity() override;
   std::string name() const override { return "memory"; }
 
  private:
   Shared shared_;
 };
+
+Result<std::vector<std::string>> MemoryStore::check_integrity() {
+  Committed seen;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    seen = shared_.committed;
+  }
+  std::vector<std::string> problems;
+  const auto add = [&](std::optional<std::string> problem) {
+    if (problem) problems.push_back(std::move(*problem));
+  };
+  const auto& entries = seen.ledger->entries;
+  add(unread_rows_problem("entries", !entries.empty() && entries.front()->row.sequence == 0 ? 1 : 0));
+  add(unread_rows_problem("tree", static_cast<std::uint64_t>(std::ranges::count_if(
+                              seen.ledger->nodes, [](const auto& node) { return !is_kept_level(node.first.first); }))));
+  for (const Table* table : all_tables())
+    if (const Rows* rows = seen.rows(*table))
+      if (const auto index = rows->wrong_index(*table)) problems.push_back("rows are missing in the index " + *index);
+  const std::lock_guard lock(shared_.mutex);  // as a Reader goes: what it held is given back under the mutex
+  seen = Committed{nullptr, {}};
+  return problems;
+}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "diagnostics/diagnostic.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/integrity.h"
 #include "store/postgres/libpq.h"
 #include "store/postgres/listener.h"
 #include "store/postgres/migrate.h"
@@ -54,6 +55,12 @@ class PostgresStore final : public Store {
     Result<pg::Rows> rows = (*connection)->await((*connection)->send(pg::kHead, {}, pg::Connection::Want::Rows));
     if (!rows) return tl::make_unexpected(std::move(rows.error()));
     return pg::head_in(*rows, (*connection)->doing()).map([](const Head& head) { return head.size; });
+  }
+
+  Result<std::vector<std::string>> check_integrity() override {
+    Result<pg::Lease> connection = pool_.take("checking");
+    if (!connection) return tl::make_unexpected(std::move(connection.error()));
+    return pg::check_integrity(**connection);
   }
 
   std::string name() const override { return name_; }

@@ -2,11 +2,13 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <utility>
+#include <vector>
 
 #include "diagnostics/diagnostic.h"
 #include "store/sqlite/change_signal.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/folder.h"
+#include "store/sqlite/integrity.h"
 #include "store/sqlite/lock_file.h"
 #include "store/sqlite/reader_pool.h"
 #include "store/sqlite/schema.h"
@@ -47,6 +49,7 @@ class SqliteStore final : public Store {
   SqliteStore(const SqliteOptions& options, std::filesystem::path folder)
       : name_(folder.string()),
         folder_(folder),
+        migrations_(options.migrations.begin(), options.migrations.end()),
         pool_(folder, options.vfs),
         watch_(folder, sqlite::changed_path(folder), options.clock) {}
 
@@ -85,11 +88,20 @@ class SqliteStore final : public Store {
     return {};
   }
 
+  Result<std::vector<std::string>> check_integrity() override {
+    Result<sqlite::ReadConnection> taken = pool_.take();
+    if (!taken) return tl::make_unexpected(taken.error());
+    auto problems = sqlite::check_integrity(*taken->connection, migrations_);
+    if (problems) pool_.give(std::move(*taken));
+    return problems;
+  }
+
   std::string name() const override { return name_; }
 
  private:
   const std::string name_;
   const std::filesystem::path folder_;
+  const std::vector<Migration> migrations_;
   // In the order in which they are needed: the lock is given back last, and the writer closes after the readers, so that
   // it is the last connection, which clears up the log.
   sqlite::LockFile lock_;

@@ -33,7 +33,7 @@ struct SqliteOptions {
   bool create = false;                                          // the folder and the database, when they are not there
   Clock& clock;                                                 // outlives the store
   std::string vfs = {};                                         // for tests: the SQLite VFS; empty is the default
-  std::span<const Migration> migrations = store::migrations();  // for tests: another schema; outlives the opening
+  std::span<const Migration> migrations = store::migrations();  // for tests: another schema; outlives the store
 };
 
 // Failures: STORE_NOT_FOUND (nothing there, and not to be created), STORE_LOCATION (something else is there),
