@@ -245,9 +245,201 @@ def asked_for_a_passphrase_twice(place):
     need(status == 2 and not (place.work / ".baton").exists(), f"two that differ make nothing: {status} {out!r}")
     out, status = at_terminal(place, ["init"], [("passphrase", "spring tide\n"), ("once more", "spring tide\n")])
     need(status == 0 and "sealed" in out and "spring tide" not in out, f"{status} {out!r}")
-    out, status = at_terminal(place, ["init", "--store", "open"], [("passphrase", "\n")])
+    # An empty one is no answer, and what goes without is said; whoever wants none says so.
     place.stores.add(place.work / "open")
-    need(status == 0 and "not sealed" in out, f"an empty one is none: {status} {out!r}")
+    out, status = at_terminal(place, ["init", "--store", "open"], [("Choose a passphrase for the operator's token: ", "\n")] * 3)
+    need(status == 2 and out.count("--no-passphrase") >= 3 and not (place.work / "open").exists(), f"{status} {out!r}")
+    out, status = at_terminal(place, ["init", "--store", "open"], [("operator's token: ", "\n"), ("operator's token: ", "ebb\n"), ("once more", "ebb\n")])
+    need(status == 0 and "sealed with your passphrase" in out, f"{status} {out!r}")
+    place.stores.add(place.work / "without")
+    out, status = at_terminal(place, ["init", "--store", "without", "--no-passphrase"], [])
+    need(status == 0 and "not sealed: without a passphrase every program that runs as you can decide as the operator" in out, f"{status} {out!r}")
+    both = place.run("init", "--store", "both", "--no-passphrase", "--passphrase-file", "x", status=2)
+    need("exclude each other" in both.err and not (place.work / "both").exists(), str(both))
+
+
+PASSPHRASE = "low water at noon"
+
+
+def sealed(place):
+    (place.folder / "passphrase").write_text(PASSPHRASE + "\n")
+    place.run("init", "--passphrase-file", str(place.folder / "passphrase"))
+
+
+def waiting_approval(place):
+    """A call that needs approval; its id."""
+    pack = place.work / "pack"
+    pack.mkdir()
+    (pack / "session.yaml").write_text("schema_version: \"1.0\"\nagent: pilot\nrisk_defaults: {write: allow}\n")
+    (pack / "sail.yaml").write_text("""tool: sail
+side_effect: write
+evidence_class: local_transaction
+commit_requirement: acknowledged
+timeouts: {total_ms: 15000}
+retries: {max_attempts: 1, retry_on: []}
+rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 10}}
+assertions: {input_invariants: [], output_invariants: []}
+allowed_errors: []
+golden_cases: []
+checkpoint: {when: always, timeout_seconds: 600}
+""")
+    out, status = at_terminal(place, ["contract", "activate", "pack", "--role", "agent"], [("passphrase", PASSPHRASE + "\n")])
+    need(status == 0, out)
+    session = place.run("session", "open", "--format", "json").json()["session"]
+    asked = place.run("session", "call", session["id"], "sail", "--arguments", '{"to": "sea"}', "--start", "--format", "json", status=1,
+                      BATON_SESSION_TOKEN=session["token"]).json()
+    return asked["calls"][0]["approval"]["id"]
+
+
+def each_decision_asks_for_the_passphrase(place):
+    sealed(place)
+    approval = waiting_approval(place)
+    # Without a terminal nobody decides; what stands in standard input is never taken for a passphrase.
+    refused = place.run("approvals", "approve", approval, input=PASSPHRASE + "\n" * 3, status=2)
+    need("CREDENTIAL_PASSPHRASE" in refused.err, str(refused))
+    # Whoever watches sees what waits, and types the passphrase for each decision.
+    watch = Terminal(place, ["approvals", "watch"])
+    at = watch.wait_for(approval)
+    watch.type("y")
+    at = watch.wait_for("passphrase", at)
+    watch.type("high water\n")
+    at = watch.wait_for("this is not the passphrase", at)
+    need(place.run("approvals", "list", "--format", "json").lines()[0]["state"] == "pending", "another one decides nothing")
+    watch.type("y")
+    at = watch.wait_for("passphrase", at)
+    watch.type(PASSPHRASE + "\n")
+    watch.wait_for(approval + " is approved", at)
+    watch.type("q")
+    need(watch.finish() == 0 and PASSPHRASE not in watch.out, f"q ends it: {watch.status}")
+
+
+def unlocked_for_a_while(place):
+    sealed(place)
+    approval = waiting_approval(place)
+    baton = place.baton
+    ask = ("passphrase", PASSPHRASE + "\n")
+    shell = Shell(place)
+    out, status = shell.run(f"{baton} lock")
+    need(status == 1 and "nothing is unlocked" in out, out)
+    out, status = shell.run(f"{baton} unlock --for 10m", ("passphrase", "high water\n"))
+    need(status == 2 and "CREDENTIAL_PASSPHRASE" in out, f"not with another passphrase: {out!r}")
+    out, status = shell.run(f"{baton} unlock --for 10m", ask)
+    need(status == 0 and "unlocked in this terminal until" in out and PASSPHRASE not in out, out)
+    out, status = shell.run(f"{baton} token list")
+    need(status == 0 and "baton unlock" in out and "passphrase of" not in out, f"typed at this shell: {out!r}")
+    # Not a script, not in the background, not from elsewhere: those are asked for the passphrase.
+    for line, why in ((f"sh -c '{baton} token list; true'", "another program started it"), (f"(sleep 0; {baton} token list; true)", "another program started it"),
+                      (f"setsid -w {baton} token list", "another terminal")):
+        out, status = shell.run(line, *([] if "setsid" in line else [ask]))
+        need(why in out or "setsid" in line and "CREDENTIAL_PASSPHRASE" in out, f"{line}: {out!r}")
+    refused = place.run("token", "list", status=2)
+    need("CREDENTIAL_PASSPHRASE" in refused.err, f"nor a process without the terminal: {refused}")
+    other = Shell(place)
+    out, status = other.run(f"{baton} token list", ask)
+    need("passphrase of" in out, f"nor another terminal: {out!r}")
+    other.end()
+    # While an agent runs below the shell: a program of such a name, also when it has a session of its own.
+    (place.folder / "claude").write_text("#!/bin/sh\nexec sleep 300\n")
+    (place.folder / "claude").chmod(0o755)
+    agent = place.folder / "codex"
+    agent.symlink_to(shutil.which("sleep"))
+    for line in (f"{agent} 300 &", f"setsid -w {agent} 300 &"):
+        shell.run(f"{line} sleep 0.2")
+        out, status = shell.run(f"{baton} approvals approve {approval}", ("passphrase", "high water\n"))
+        need(status == 2 and "an agent runs in this terminal: codex" in out, f"{line}: {out!r}")
+        shell.run(f"pkill -f '^{agent} 300'; wait")
+    out, status = shell.run(f"{baton} approvals approve {approval}")
+    need(status == 0 and "is approved" in out, f"the agent has ended: {out!r}")
+    # The token in the background expires, is in the record, and is revoked at the end.
+    out, status = shell.run(f"{baton} lock")
+    need(status == 0, out)
+    out, status = shell.run(f"{baton} token list --format json", ask)
+    listed = next(json.loads(line) for line in out.splitlines() if line.startswith("{"))["tokens"]
+    made = next(one for one in listed if one.get("note") == "baton unlock")
+    need(made["kind"] == "operator" and "expires_at" in made, str(made))
+    eventually("revoked", lambda: "revoked_at" in next(one for one in json.loads(
+        next(line for line in shell.run(f"{baton} token list --format json", ask)[0].splitlines() if line.startswith("{")))["tokens"] if one["id"] == made["id"]))
+    # With the shell it ends, too.
+    shell.run(f"{baton} unlock --for 10m", ask)
+    holder = eventually("the holder", lambda: holders(place))
+    shell.end()
+    eventually("the end of the holder", lambda: not holders(place))
+
+
+def holders(place):
+    """Processes that hold an unlocked token of this place."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (one / "cmdline").read_bytes().split(b"\0")
+            if b"unlock" in words and os.readlink(one / "cwd") == str(place.work):
+                found.append(one.name)
+    return found
+
+
+def the_doctor_says_what_is_not_safe(place):
+    def found(status=1):
+        answer = place.run("doctor", "--format", "json", status=status).json()
+        need(answer["safe"] is (status == 0), str(answer))
+        return {one["check"]: one for one in answer["findings"]}
+
+    place.init()
+    shown = place.run("doctor", status=1)
+    need(re.search(r"^problem +the operator's token .*operator.token has no passphrase", shown.out, re.M) and "fix: make a new one" in shown.out, str(shown))
+    need(re.search(r"^problem +no witness keeps", shown.out, re.M) and re.search(r"\d problems?; docs/security.md", shown.out), str(shown))
+    need("no node runs" in shown.out and place.node_pid() is None, "it starts none")
+    place.run("work", "create", "Ebb")
+    checks = found()
+    need(checks["operator_token"]["state"] == "problem" and checks["folders"]["state"] == "fine" and checks["disk"]["state"] == "fine", str(checks))
+    need(checks["clock"]["state"] == "fine" and "versions" not in checks and "node" not in checks, str(checks))
+    mode = stat.S_IMODE((place.home / ".config/baton").stat().st_mode)
+    (place.home / ".config/baton").chmod(0o755)
+    checks = found()
+    need(checks["folders"]["state"] == "problem" and checks["folders"]["fix"].startswith("chmod go-rwx "), str(checks))
+    (place.home / ".config/baton").chmod(mode)
+    # A client that is adopted, of a version that lets calls run.
+    (place.folder / "bin").mkdir()
+    (place.folder / "bin/claude").write_text("#!/bin/sh\necho '2.1.197 (Claude Code)'\n")
+    (place.folder / "bin/claude").chmod(0o755)
+    path = f"{place.folder}/bin:{os.environ['PATH']}"
+    place.run("adopt", "claude", PATH=path)
+    answer = place.run("doctor", "--format", "json", status=1, PATH=path).json()
+    hooks = next(one for one in answer["findings"] if one["check"] == "hooks")
+    need(hooks["state"] == "problem" and "claude 2.1.197 runs a call when the hook ends with status 1" in hooks["says"], str(answer))
+
+
+def a_lost_passphrase(place):
+    sealed(place)
+    place.run("work", "create", "Ebb")
+    file = place.home / ".config/baton/operator.token"
+    lost = file.read_text()
+    refused = place.run("operator", "recover", status=2)
+    need("terminal" in refused.err, f"not without a terminal: {refused}")
+    out, status = at_terminal(place, ["operator", "recover"], [("(yes/no)", "no\n")])
+    need(status == 1 and file.read_text() == lost, f"not without a yes: {out!r}")
+    talk = [("(yes/no)", "yes\n"), ("passphrase", "spring tide\n"), ("once more", "spring tide\n")]
+    out, status = at_terminal(place, ["operator", "recover"], talk)
+    need(status == 2 and "node" in out and file.read_text() == lost, f"not beside a node: {status} {out!r}")
+    os.kill(pid := place.node_pid(), signal.SIGTERM)
+    place.wait_until_gone(pid)
+    keys = place.home / ".config/baton/keys"
+    keys.rename(place.home / "keys-elsewhere")
+    out, status = at_terminal(place, ["operator", "recover"], talk)
+    need(status == 2 and file.read_text() == lost, f"not without the seal key: {status} {out!r}")
+    shutil.rmtree(keys, ignore_errors=True)
+    (place.home / "keys-elsewhere").rename(keys)
+    out, status = at_terminal(place, ["operator", "recover"], talk)
+    need(status == 0 and "were revoked: 1" in out and "sealed" in out, f"{status} {out!r}")
+    out, status = at_terminal(place, ["token", "list"], [("passphrase", "spring tide\n")])
+    need(status == 0, out)
+    # The old token is worth nothing, whoever still knows its passphrase.
+    (place.folder / "lost").write_text(lost)
+    (place.folder / "lost").chmod(0o600)
+    out, status = at_terminal(place, ["token", "list", "--token-file", str(place.folder / "lost")], [("passphrase", PASSPHRASE + "\n")])
+    need(status == 1 and "ACCESS_TOKEN" in out, out)
+    entries = [one["type"] for one in place.run("events", "--format", "json").lines()]
+    need("operator.recovered" in entries, "it is an entry")
+    place.run("ledger", "verify", "--rebuild")
 
 
 def a_token_file_for_others_is_refused(place):
@@ -614,11 +806,12 @@ def wanted_line(process, text):
 class Terminal:
     """Baton at a terminal of its own."""
 
-    def __init__(self, place, words, columns=120, rows=30):
+    def __init__(self, place, words, columns=120, rows=30, program=None, **environment):
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
             os.chdir(place.work)
-            os.execve(place.baton, [place.baton, *words], place.environment())
+            program = program or place.baton
+            os.execve(program, [program, *words], place.environment(**environment))
         import fcntl
         import struct
         import termios
@@ -659,6 +852,31 @@ class Terminal:
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         raise Wrong(f"it does not end: {self.out!r}")
+
+
+class Shell(Terminal):
+    """An interactive shell at a terminal: what is typed there."""
+
+    def __init__(self, place):
+        super().__init__(place, ["--norc", "--noprofile", "-i"], program=shutil.which("bash"), PS1="$ ")
+        self.wait_for("$ ")
+
+    def run(self, line, *talk):
+        """Types a command, answers its prompts, and returns what it showed and its exit status."""
+        begin = at = len(self.out)
+        self.type(line + "; echo status=$?=\n")
+        at = self.wait_for("\n", at)
+        for prompt, answer in talk:
+            at = self.wait_for(prompt, at)
+            self.type(answer)
+        end = time.monotonic() + LIMIT_SECONDS
+        while not (found := re.search(r"status=(\d+)=", self.out[at:])):
+            need(time.monotonic() < end and self.read(1), f"no end of {line}: {self.out[begin:]!r}")
+        return self.out[begin:], int(found.group(1))
+
+    def end(self):
+        self.type("exit\n")
+        self.finish()
 
 
 def at_terminal(place, words, talk):
@@ -727,7 +945,8 @@ checkpoint: {when: always, timeout_seconds: 600}
 
 
 STORIES = [init_makes_a_store_once, a_second_store_has_its_own_operator, sealed_with_a_passphrase, an_empty_passphrase_file_is_a_mistake,
-           a_deep_folder_has_a_node_too, the_ledger_is_changed_through_the_node, asked_for_a_passphrase_twice,
+           a_deep_folder_has_a_node_too, the_ledger_is_changed_through_the_node, asked_for_a_passphrase_twice, each_decision_asks_for_the_passphrase, unlocked_for_a_while, a_lost_passphrase,
+           the_doctor_says_what_is_not_safe,
            a_token_file_for_others_is_refused, the_whole_way, what_people_do, the_same_key_gives_the_first_answer,
            tokens_come_and_go, what_is_left_for_the_next, events_are_followed, many_clients_start_one_node, in_this_process,
            what_stands_in_the_way, whoever_is_no_node, by_tcp_with_a_token, the_board_lives, an_approved_call_goes_on]

@@ -169,6 +169,30 @@ def check_commands(baton):
         fail(file.relative_to(ROOT), f"`baton {name}` is listed twice")
 
 
+# --- claims ------------------------------------------------------------------------------------------------------------
+
+
+def check_claims():
+    """Each claim of docs/security.md names a test, as `FILE` `NAME`, and the file has the name."""
+    page = ROOT / "docs/security.md"
+    claims = 0
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("|") or len(cells) != 3 or cells[0] in ("claim", "who") or set(cells[0]) <= {"-"} or "`tests/" not in line:
+            continue
+        claims += 1
+        file = None
+        for name in re.findall(r"`([^`]+)`", cells[2]):
+            if name.startswith("tests/"):
+                file = ROOT / name
+                if not file.is_file():
+                    fail(f"{page.relative_to(ROOT)}:{number}", f"there is no {name}")
+            elif file and file.is_file() and not re.search(rf"\b{re.escape(name)}\b", file.read_text(encoding="utf-8")):
+                fail(f"{page.relative_to(ROOT)}:{number}", f"{file.relative_to(ROOT)} has no {name}")
+    if claims < 10:
+        fail(page.relative_to(ROOT), f"only {claims} claims name a test")
+
+
 # --- contracts --------------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +249,7 @@ def main(arguments):
     check_diagnostics(baton)
     check_links()
     check_commands(baton)
+    check_claims()
     check_contracts(baton)
     check_scenarios(baton)
     for finding in findings:

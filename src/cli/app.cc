@@ -81,8 +81,11 @@ int run(World& world, int argc, const char* const* argv) {
   add_receipt(app, chosen);
   add_serve(app, chosen);
   add_status(app, chosen);
+  add_doctor(app, chosen);
   add_stop(app, chosen);
   add_token(app, chosen);
+  add_unlock(app, chosen);
+  add_operator(app, chosen);
   add_context(app, chosen);
   add_events(app, chosen);
   add_explain(app, chosen);

@@ -159,7 +159,7 @@ void flatten(std::map<std::string, std::string>& out, const std::string& at, jso
 
 class Watch {
  public:
-  Watch(World& world, Client& client) : world_(world), client_(client) {}
+  Watch(World& world, Client& client, const NodeOptions& node) : world_(world), client_(client), node_(node) {}
 
   int run(std::uint64_t from) {
     LiveSignals::watch();
@@ -275,8 +275,13 @@ class Watch {
 
   void decide(bool approve) {
     const Waiting one = waiting_[at_];
-    client_.renew_idempotency_key();
-    const auto answer = send_decision(client_, one.id, one.digest, approve, "");
+    // The operator's token is read for each decision, and its passphrase asked for: keys can be typed by programs, too.
+    auto client = Client::open(world_, node_, Presents::Operator, Client::Start::Never);
+    if (!client) {
+      told_ = one.id + ": " + client.error().reason;
+      return;
+    }
+    const auto answer = send_decision(*client, one.id, one.digest, approve, "");
     if (!answer) told_ = one.id + ": " + answer.error().text();
     else if (!answer->ok()) told_ = one.id + ": " + shown((*answer)["detail"], 200);
     else told_ = one.id + " is " + shown((*answer)["approval"]["state"]);
@@ -284,6 +289,7 @@ class Watch {
 
   World& world_;
   Client& client_;
+  const NodeOptions& node_;
   std::vector<Waiting> waiting_;
   std::map<std::string, bool> seen_;
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::string>> last_;  // by session and tool
@@ -293,7 +299,7 @@ class Watch {
 };
 
 int watch(World& world, const Arguments& arguments) {
-  auto client = Client::open(world, arguments.node, Presents::Operator);
+  auto client = Client::open(world, arguments.node, Presents::Token);
   if (!client) return could_not(world, client.error());
   const auto status = client->get("/v1/status");
   if (!status) return could_not(world, status.error());
@@ -301,7 +307,8 @@ int watch(World& world, const Arguments& arguments) {
   if (!window_size(world) || ::isatty(world.in()) != 1 || client->in_process())
     return could_not(world,
                      "approvals are watched in a terminal, with a node; `baton approvals list` shows them anywhere");
-  return Watch(world, *client).run(std::strtoull(text_of((*status)["ledger"]["size"]).c_str(), nullptr, 10) + 1);
+  return Watch(world, *client, arguments.node)
+      .run(std::strtoull(text_of((*status)["ledger"]["size"]).c_str(), nullptr, 10) + 1);
 }
 
 }  // namespace
@@ -352,7 +359,8 @@ void add_approvals(Command& app, Action& chosen) {
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing, {});
     examples(*command,
              "  baton approvals watch\n\ny says yes, n no, j and k go through what waits, q ends. A call that was "
-             "proposed before is shown with\nwhat changed since.");
+             "proposed before is shown with\nwhat changed since. Each decision asks for the passphrase of the "
+             "operator's token.");
     command->callback(
         [arguments, &chosen] { chosen = [arguments](World& world) { return watch(world, *arguments); }; });
   }

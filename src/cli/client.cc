@@ -16,6 +16,7 @@
 #include "cli/credentials.h"
 #include "cli/input.h"
 #include "cli/render.h"
+#include "cli/unlock.h"
 #include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "runtime/ledger.h"
@@ -281,7 +282,14 @@ Result<std::string> Client::kept_operator_token() const {
   if (remote) return std::string();
   const std::string origin = serve_.store.empty() ? "" : ledger_origin(world_, serve_.store);
   const auto file = find_operator_token(world_, origin);
-  return file ? read_token_file(world_, *file, true) : std::string();
+  if (!file) return std::string();
+  if (const auto is_sealed = is_sealed_token_file(*file); is_sealed && *is_sealed) {
+    Unlocked unlocked = ask_unlocked(world_, origin);
+    if (!unlocked.token.empty()) return std::move(unlocked.token);
+    if (!unlocked.refused.empty())
+      world_.print_error("baton: `baton unlock` does not answer: " + printable(unlocked.refused, 200) + "\n");
+  }
+  return read_token_file(world_, *file, true);
 }
 
 void Client::use_session(std::string token) {

@@ -100,6 +100,10 @@ class Client {
   Address address() const { return {base_, unix_path_, token_, session_token_, session_id_}; }
   // The operator's token that this user keeps, for a node of this machine's own; empty: there is none.
   Result<std::string> kept_operator_token() const;
+  // What a process that was forked off must do first: a connection names the process that opened it.
+  void drop_connection() { http_ = net::HttpClient(); }
+  // From now on shows this token.
+  void use_token(std::string token) { token_ = std::move(token); }
   // From now on on behalf of this session; an empty token: of none.
   void use_session(std::string token);
   // Another key, for another request of the same command.

@@ -80,6 +80,14 @@ Result<std::string> read_token_file(World& world, const fs::path& file, bool own
   return std::move(**token);
 }
 
+Result<bool> is_sealed_token_file(const fs::path& file) {
+  auto line = read_line_of(file, true);
+  if (!line) return tl::make_unexpected(line.error());
+  const bool is_sealed = is_sealed_token(*line);
+  wipe(*line);
+  return is_sealed;
+}
+
 Result<NewSecretFile> NewSecretFile::make(const fs::path& folder) {
   std::error_code error;
   const fs::path place = folder.empty() ? fs::path(".") : folder;

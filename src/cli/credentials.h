@@ -21,6 +21,9 @@ namespace baton::cli {
 // `own_only`: refused unless it is the user's own and nobody else can read it.
 Result<std::string> read_token_file(World& world, const std::filesystem::path& file, bool own_only);
 
+// Is the token in the file sealed with a passphrase? Asks for nothing. Failure: CREDENTIAL_FILE.
+Result<bool> is_sealed_token_file(const std::filesystem::path& file);
+
 // A file that is about to be written: made at once under another name, so that what cannot be kept is noticed before
 // it is there to keep; taken away again unless keep() was called.
 class NewSecretFile {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // baton init: a store, its ledger, its keys, and the first operator.
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -13,10 +11,10 @@
 #include "cli/credentials.h"
 #include "cli/input.h"
 #include "cli/nodes.h"
+#include "cli/passphrase.h"
 #include "cli/sealed_token.h"
 #include "cli/stores.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
 #include "runtime/work_rows.h"
 #include "secrets/detector.h"
 #include "store/tables.h"
@@ -28,7 +26,8 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   StoreOptions store;
-  std::string actor, passphrase_file, format = "human";
+  PassphraseOptions passphrase;
+  std::string actor, format = "human";
 };
 
 // Every member with its default. A file of nothing but comments is an empty one.
@@ -108,28 +107,6 @@ Location new_store(World& world, const std::string& given) {
   return {LocationKind::Folder, (fs::current_path(ignored) / ".baton").string()};
 }
 
-// Empty: none is wanted.
-Result<std::string> new_passphrase(World& world, const Arguments& arguments) {
-  if (!arguments.passphrase_file.empty()) {
-    auto text = read_document(world, arguments.passphrase_file, limits::kPassphraseBytesMax);
-    if (!text) return text;
-    while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-    // Whoever names a file wants the token sealed: an empty one is a mistake, and the token would lie open because of it.
-    if (text->empty())
-      return failure("choosing a passphrase", "the file that was named for it is empty; nothing was made");
-    return text;
-  }
-  if (::isatty(world.in()) != 1 || !can_ask(world)) return std::string();
-  auto first = ask_secret(world, "a passphrase for the operator's token (empty: none): ");
-  if (!first || first->empty()) return first;
-  auto second = ask_secret(world, "once more: ");
-  if (!second) return second;
-  const bool same = *first == *second;
-  wipe(*second);
-  if (!same) return failure("choosing a passphrase", "the two are not the same; nothing was made");
-  return first;
-}
-
 // A URL may hold a password.
 std::string name_of_store(const std::string& store) { return secrets::redact(store); }
 
@@ -157,7 +134,9 @@ void print_made(World& world, const Arguments& arguments, const Made& made) {
   out += "  " + name("keys") + printable(made.keys.string(), 400) + "\n";
   out += "  " + name("operator") + printable(made.actor, 200) + ", token in " +
          printable(made.token_file.string(), 400) +
-         (made.sealed ? ", sealed with your passphrase" : ", not sealed: mode 0600 is all that guards it") + "\n";
+         (made.sealed ? std::string(", sealed with your passphrase")
+                      : ", not sealed: " + std::string(kWithoutPassphrase)) +
+         "\n";
   if (made.config)
     out += "  " + name("settings") + printable((fs::path(made.store) / "config.yaml").string(), 400) +
            ": all are defaults; exit signals are not acted on before `exit_protocol: true` stands there\n";
@@ -212,7 +191,7 @@ int init(World& world, const Arguments& arguments) {
   if (has_operator(world, made.store).value_or(false)) return already_there(world, arguments, made.store);
 
   // Everything that can be refused is refused before anything is made.
-  auto passphrase = new_passphrase(world, arguments);
+  auto passphrase = new_passphrase(world, arguments.passphrase);
   if (!passphrase) return could_not(world, passphrase.error());
   auto file = NewSecretFile::make(*folder);
   if (!file) return could_not(world, file.error());
@@ -262,8 +241,11 @@ void add_init(Command& app, Action& chosen) {
   command->add_option("--keys", arguments->store.keys,
                       "The folder of the private keys; default: BATON_KEYS, the user's configuration folder");
   command->add_option("--actor", arguments->actor, "Who the operator is; default: USER");
-  command->add_option("--passphrase-file", arguments->passphrase_file,
-                      "Seal the operator's token with the line in this file; default: asked for at a terminal");
+  command->add_option("--passphrase-file", arguments->passphrase.file,
+                      "Seal the operator's token with the line in this file (default: ask at the terminal)");
+  command->add_flag(
+      "--no-passphrase", arguments->passphrase.none,
+      "Keep the token without a passphrase: every program that runs as you can then decide as the operator");
   command->add_option("--format", arguments->format, "human or json")->one_of({"human", "json"})->capture_default_str();
   examples(*command,
            "  baton init\n  baton init --store postgresql://baton@db/ledger --actor ines\n"

@@ -41,6 +41,13 @@ class Nodes {
   // kind `operator` with every scope for that actor, whose text is returned. In this process, under the store's lock. Only in a store that
   // has no operator's token: else a Failure with the code ACCESS_OPERATOR_EXISTS.
   virtual Result<std::string> create_first_operator(World& world, const ServeOptions& options, std::string actor) = 0;
+  // A new operator's token in a store that has one, by whoever can open the ledger with its seal key: when the passphrase is lost. Revokes
+  // the other operator's tokens of that actor. In this process, under the store's lock; refused below a supervised agent.
+  struct Recovered {
+    std::string token;
+    std::size_t revoked = 0;
+  };
+  virtual Result<Recovered> recover_operator(World& world, const ServeOptions& options, std::string actor) = 0;
 };
 
 }  // namespace baton::cli

@@ -21,6 +21,7 @@ class Hidden {
     if (::tcgetattr(descriptor_, &before_) != 0) return;
     termios hidden = before_;
     hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHONL);
+    hidden.c_lflag |= ICANON;  // a Screen takes keys one by one
     changed_ = ::tcsetattr(descriptor_, TCSAFLUSH, &hidden) == 0;
   }
   ~Hidden() {

@@ -59,6 +59,7 @@ void follow_events(const AskedPtr& asked) {
 void create_token(const AskedPtr& asked) {
   const Body& body = asked->body;
   runtime::TokenRequest wanted{.actor_id = body.text("actor"), .names = body.texts("names"), .note = body.text("note")};
+  if (!body.has("actor")) wanted.actor_id = asked->caller.actor.id;
   wanted.kind = agent_exit::find_actor_kind(body.text("kind")).value_or(work::ActorKind::Agent);
   if (body.has("scopes")) wanted.scopes = body.texts("scopes");
   if (const auto seconds = body.integer("expires_in_seconds"))

@@ -384,7 +384,7 @@ std::vector<Route> node_routes() {
   return {
       {"POST", "/v1/tokens", "create_token", "Makes a token",
        Door::Action, Action::Tokens, {},
-       Takes::Json, {needed(text("actor", 128, "whom it names")),
+       Takes::Json, {text("actor", 128, "whom it names; default: the caller"),
                      needed(choice("kind", {"agent", "operator", "ci", "auditor"}, "what they are")),
                      texts("scopes", 32, "what it is good for; default: all that its kind may"),
                      texts("names", 32, "UAIX ids it speaks for"),

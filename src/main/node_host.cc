@@ -396,27 +396,77 @@ Result<std::unique_ptr<NodeHost>> NodeHost::open(const Given& given) {
 
 Result<std::unique_ptr<NodeHost>> NodeHost::create(const Given& given) { return prepare(given, true); }
 
-Result<std::string> NodeHost::create_first_operator(std::string actor) {
-  Inside& in = *inside_;
+namespace {
+
+// Asks a use case, as the node, and waits for what it says.
+template <class Ask>
+Result<runtime::Answer> ask_and_wait(std::string_view doing, Ask&& ask) {
   runtime::Mutation by;
   by.caller.actor = {.id = "node", .kind = work::ActorKind::Node};
+  std::promise<Result<runtime::Answer>> promise;
+  ask(by, [&](Result<runtime::Answer> answer) { promise.set_value(std::move(answer)); });
+  Result<runtime::Answer> answer = promise.get_future().get();
+  if (answer && !answer->refused.empty())
+    return tl::make_unexpected(
+        Failure{std::string(doing), answer->refused.front().message, info(answer->refused.front().code).name});
+  return answer;
+}
+
+Result<std::string> text_in(const runtime::Answer& answer, std::string_view doing) {
+  const json::Value* text = answer.body.find("token");
+  if (text == nullptr || !text->is_string()) return failure(std::string(doing), "the answer holds none");
+  return text->string();
+}
+
+}  // namespace
+
+Result<std::string> NodeHost::create_first_operator(std::string actor) {
+  constexpr std::string_view kDoing = "making the first operator's token";
   runtime::TokenRequest wanted;
   wanted.actor_id = std::move(actor);
   wanted.kind = work::ActorKind::Operator;
   wanted.note = "made by `baton init`";
   wanted.is_first = true;
-  std::promise<Result<runtime::Answer>> promise;
-  in.cases->create_token(by, std::move(wanted),
-                         [&](Result<runtime::Answer> answer) { promise.set_value(std::move(answer)); });
-  const Result<runtime::Answer> answer = promise.get_future().get();
+  const auto answer = ask_and_wait(kDoing, [&](const runtime::Mutation& by, runtime::Answered done) {
+    inside_->cases->create_token(by, std::move(wanted), std::move(done));
+  });
   if (!answer) return tl::make_unexpected(answer.error());
-  if (!answer->refused.empty())
-    return tl::make_unexpected(Failure{"making the first operator's token", answer->refused.front().message,
-                                       info(answer->refused.front().code).name});
-  const json::Value* text = answer->body.find("token");
-  if (text == nullptr || !text->is_string())
-    return failure("making the first operator's token", "the answer holds none");
-  return text->string();
+  return text_in(*answer, kDoing);
+}
+
+Result<cli::Nodes::Recovered> NodeHost::recover_operator(std::string actor) {
+  constexpr std::string_view kDoing = "making a new operator's token";
+  const auto tokens = inside_->cases->list_tokens();
+  if (!tokens) return tl::make_unexpected(tokens.error());
+  // First the new one: whatever fails then, somebody can go on.
+  runtime::TokenRequest wanted;
+  wanted.actor_id = actor;
+  wanted.kind = work::ActorKind::Operator;
+  wanted.note = "made by `baton operator recover`";
+  wanted.recovers = true;
+  const auto answer = ask_and_wait(kDoing, [&](const runtime::Mutation& by, runtime::Answered done) {
+    inside_->cases->create_token(by, std::move(wanted), std::move(done));
+  });
+  if (!answer) return tl::make_unexpected(answer.error());
+  auto token = text_in(*answer, kDoing);
+  if (!token) return tl::make_unexpected(token.error());
+  cli::Nodes::Recovered out{std::move(*token)};
+  const auto is = [](const json::Value& one, std::string_view member, std::string_view text) {
+    const json::Value* value = one.find(member);
+    return value != nullptr && value->is_string() && value->string() == text;
+  };
+  for (const json::Value& one : tokens->find("tokens")->elements()) {
+    const json::Value *id = one.find("id"), *revoked = one.find("revoked_at");
+    const bool is_over = revoked != nullptr && revoked->is_string();
+    if (!is(one, "kind", "operator") || !is(one, "actor", actor) || is_over || id == nullptr || !id->is_string())
+      continue;
+    const auto done = ask_and_wait("revoking an older token", [&](const runtime::Mutation& by, runtime::Answered told) {
+      inside_->cases->revoke_token(by, id->string(), std::move(told));
+    });
+    if (!done) return tl::make_unexpected(done.error());
+    ++out.revoked;
+  }
+  return out;
 }
 
 Result<void> NodeHost::listen() {

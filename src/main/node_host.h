@@ -38,8 +38,9 @@ class NodeHost {
 
   // The same without anything running beside: for the first operator's token. The store is made when it is not there.
   static Result<std::unique_ptr<NodeHost>> create(const Given& given);
-  // See cli::Nodes::create_first_operator.
+  // See cli::Nodes.
   Result<std::string> create_first_operator(std::string actor);
+  Result<cli::Nodes::Recovered> recover_operator(std::string actor);
 
   // Listens where the options say. Failures: NODE_LISTEN_OPEN; an address that is taken.
   Result<void> listen();

@@ -189,6 +189,15 @@ Result<std::string> RealNodes::create_first_operator(cli::World& world, const cl
   return token;
 }
 
+Result<cli::Nodes::Recovered> RealNodes::recover_operator(cli::World& world, const cli::ServeOptions& options,
+                                                          std::string actor) {
+  auto host = NodeHost::create({.world = world, .options = options, .log = {}, .refuse_agents = true});
+  if (!host) return tl::make_unexpected(host.error());
+  auto recovered = (*host)->recover_operator(std::move(actor));
+  (*host)->close(kGrace);
+  return recovered;
+}
+
 // --- in the background --------------------------------------------------------------------------------------------------
 
 bool is_passed_on(std::string_view variable) {

@@ -15,6 +15,7 @@ class RealNodes final : public cli::Nodes {
   Result<net::HttpAnswer> in_process(cli::World& world, const cli::ServeOptions& options,
                                      const net::HttpRequest& request) override;
   Result<void> start_in_background(cli::World& world, const cli::ServeOptions& options) override;
+  Result<Recovered> recover_operator(cli::World& world, const cli::ServeOptions& options, std::string actor) override;
   Result<std::string> create_first_operator(cli::World& world, const cli::ServeOptions& options,
                                             std::string actor) override;
 };

@@ -18,7 +18,8 @@ namespace baton::net {
 namespace {
 
 // Counted as proc(5) does: the process id is 1, the name in parentheses 2.
-constexpr std::size_t kParentField = 4, kGroupField = 5, kFirstTicksField = 14, kLastTicksField = 17, kStartField = 22;
+constexpr std::size_t kParentField = 4, kGroupField = 5, kSessionField = 6, kTerminalField = 7, kForegroundField = 8,
+                      kFirstTicksField = 14, kLastTicksField = 17, kStartField = 22;
 
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
@@ -56,12 +57,40 @@ std::optional<ProcessStat> parse_process_stat(std::string_view line) {
   if (fields.size() <= kStartField - 3 || !read_number(line.substr(0, open), stat.id.pid) ||
       !read_number(fields[kParentField - 3], stat.parent) || !read_number(fields[kStartField - 3], stat.id.start_ticks))
     return std::nullopt;
-  if (!read_number(fields[kGroupField - 3], stat.group)) return std::nullopt;
+  if (!read_number(fields[kGroupField - 3], stat.group) || !read_number(fields[kSessionField - 3], stat.session) ||
+      !read_number(fields[kTerminalField - 3], stat.terminal) ||
+      !read_number(fields[kForegroundField - 3], stat.foreground))
+    return std::nullopt;
   for (std::size_t field = kFirstTicksField; field <= kLastTicksField; ++field) {
     std::uint64_t ticks = 0;
     if (read_number(fields[field - 3], ticks)) stat.processor_ticks += ticks;
   }
   return stat;
+}
+
+std::vector<RunningProcess> running_processes() {
+  constexpr std::size_t kCommandLineMax = 4096;
+  std::vector<RunningProcess> out;
+  DIR* const folder = ::opendir("/proc");
+  if (folder == nullptr) return out;
+  while (const dirent* const entry = ::readdir(folder)) {
+    std::int64_t pid = 0;
+    if (!read_number(std::string_view(entry->d_name), pid)) continue;
+    const auto stat = read_stat(pid);
+    if (!stat) continue;
+    RunningProcess process{*stat};
+    const std::string path = "/proc/" + std::to_string(pid) + "/cmdline";
+    if (const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC); file >= 0) {
+      std::string text(kCommandLineMax, '\0');
+      const ssize_t size = ::read(file, text.data(), text.size());
+      ::close(file);
+      text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+      for (const std::string_view word : split(text, '\0')) process.words.emplace_back(word);
+    }
+    out.push_back(std::move(process));
+  }
+  ::closedir(folder);
+  return out;
 }
 
 std::uint64_t group_processor_ticks(std::int64_t group) {

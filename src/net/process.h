@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -62,8 +63,19 @@ struct ProcessStat {
   ProcessId id;
   std::int64_t parent = 0;
   std::int64_t group = 0;
+  std::int64_t session = 0;           // the process id of its leader
+  std::int64_t terminal = 0;          // the number of the controlling terminal; 0: there is none
+  std::int64_t foreground = -1;       // the group in the foreground of that terminal
   std::uint64_t processor_ticks = 0;  // user and system, its own and those of children it has waited for
 };
 std::optional<ProcessStat> parse_process_stat(std::string_view line);
+
+// A process with its command line. The command line is the process's own word, and empty where it may not be read.
+struct RunningProcess {
+  ProcessStat stat;
+  std::vector<std::string> words = {};
+};
+// All processes that can be seen.
+std::vector<RunningProcess> running_processes();
 
 }  // namespace baton::net

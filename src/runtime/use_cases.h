@@ -143,6 +143,7 @@ struct TokenRequest {
   std::vector<std::string> names = {};  // UAIX ids it speaks for
   std::optional<Time> expires_at = {};
   std::string note = {};
+  bool recovers = false;  // the passphrase of an operator is lost: recorded beside it (operator.recovered)
   bool is_first = false;  // of the first operator: refused where there is or was one (ACCESS_OPERATOR_EXISTS)
 };
 

@@ -32,6 +32,8 @@ inline constexpr std::string_view kContextUpdated = "context.updated";
 // Revoked: token_id, at.
 inline constexpr std::string_view kTokenCreated = "token.created";
 inline constexpr std::string_view kTokenRevoked = "token.revoked";
+// A new operator's token was made with the seal key, because the passphrase of the old one was lost: token_id, actor_id.
+inline constexpr std::string_view kOperatorRecovered = "operator.recovered";
 
 // On `api`. Answered: actor_id, key (hashed), request_sha256, answer (without secrets), expires_at, at.
 // Forgotten: answers ([[key, actor_id]]), deliveries[] (hashed), messages ([[message_id, source_id]]), at.

@@ -115,6 +115,16 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
                                        {"/token_id", "/secret_sha256"});
             !appended)
           return appended;
+        if (asked.recovers) {
+          Value recovered = Value::object();
+          recovered.set("token_id", id);
+          recovered.set("actor_id", asked.actor_id);
+          recovered.set("at", format_time(act.now));
+          if (auto appended = act.append(std::string(kTokensStream), kOperatorRecovered, std::move(recovered),
+                                         Act::Is::Beside, {"/token_id"});
+              !appended)
+            return appended;
+        }
         const auto row = act.unit.get(store::tables::kTokens, {id});
         if (!row) return tl::make_unexpected(row.error());
         const auto token = read_token(**row);
