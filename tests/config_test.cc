@@ -488,7 +488,8 @@ TEST(paths, what_others_can_write_is_refused_with_the_command_that_changes_it) {
   for (const PathCase& one : kPaths) {
     const auto found = check_paths({&one.seen, 1}, kOwn);
     std::string codes;
-    for (const Diagnostic& diagnostic : found) codes += (codes.empty() ? "" : " ") + std::string(info(diagnostic.code).name);
+    for (const Diagnostic& diagnostic : found)
+      codes += (codes.empty() ? "" : " ") + std::string(info(diagnostic.code).name);
     EXPECT_EQ(codes, one.found) << one.seen.path << " " << std::oct << one.seen.mode;
     for (const Diagnostic& diagnostic : found) {
       EXPECT_NE(diagnostic.message.find(one.seen.path.substr(0, 5)), std::string::npos) << diagnostic.message;
@@ -520,9 +521,9 @@ TEST(config, the_example_of_the_reference_is_right_and_names_every_member) {
   EXPECT_EQ(config.policy.roles.size(), 2u);
   EXPECT_EQ(config.webhooks_out.size(), 1u);
   // What is known, from the table itself: an unknown member's help lists the others.
-  for (const std::string_view yaml : {"q: 1", "lease: {q: 1}", "webhooks: {q: 1}", "webhooks: {in: [{q: 1}]}",
-                                      "webhooks: {out: [{q: 1}]}", "limits: {q: 1}", "limits: {per_actor: {q: 1}}", "approvals: {q: 1}",
-                                      "roles: {a: {q: 1}}"}) {
+  for (const std::string_view yaml :
+       {"q: 1", "lease: {q: 1}", "webhooks: {q: 1}", "webhooks: {in: [{q: 1}]}", "webhooks: {out: [{q: 1}]}",
+        "limits: {q: 1}", "limits: {per_actor: {q: 1}}", "approvals: {q: 1}", "roles: {a: {q: 1}}"}) {
     const std::string help = read_config(yaml).diagnostics.at(0).help;
     std::size_t names = 0;
     for (std::size_t at = help.find('`'); at != std::string::npos && help.substr(at).find("`x-`") != 0;

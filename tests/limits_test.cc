@@ -29,11 +29,11 @@ TEST(approval_queue, the_limit_that_leaves_least_counts) {
     std::uint64_t count;
   };
   const workspace::ApprovalLimits limits{.per_session = 3, .per_workspace = 10};
-  for (const Case& one : {Case{{0, 0, 0}, 5, 3, "session", 0}, Case{{2, 2, 2}, 5, 1, "session", 2},
-                          Case{{3, 3, 3}, 5, 0, "session", 3}, Case{{0, 9, 0}, 5, 1, "workspace", 9},
-                          Case{{0, 10, 0}, 5, 0, "workspace", 10}, Case{{0, 12, 0}, 5, 0, "workspace", 12},
-                          Case{{1, 5, 4}, 5, 1, "actor", 4}, Case{{0, 5, 5}, 5, 0, "actor", 5},
-                          Case{{0, 5, 5}, 0, 3, "session", 0}, Case{{7, 7, 7}, 0, 0, "session", 7}}) {
+  for (const Case& one :
+       {Case{{0, 0, 0}, 5, 3, "session", 0}, Case{{2, 2, 2}, 5, 1, "session", 2}, Case{{3, 3, 3}, 5, 0, "session", 3},
+        Case{{0, 9, 0}, 5, 1, "workspace", 9}, Case{{0, 10, 0}, 5, 0, "workspace", 10},
+        Case{{0, 12, 0}, 5, 0, "workspace", 12}, Case{{1, 5, 4}, 5, 1, "actor", 4}, Case{{0, 5, 5}, 5, 0, "actor", 5},
+        Case{{0, 5, 5}, 0, 3, "session", 0}, Case{{7, 7, 7}, 0, 0, "session", 7}}) {
     const ApprovalRoom room = room_for_approvals(one.waiting, limits, one.of_actor);
     EXPECT_EQ(room.left, one.left);
     EXPECT_EQ(room.scope, one.scope);
@@ -83,7 +83,8 @@ TEST(actor_quota, who_uses_much_is_remembered_however_many_others_come) {
   ActorQuota quota(10, kSecond);
   while (!quota.take("noisy", 0)) {
   }
-  for (std::size_t i = 0; i < limits::kActorsMeasuredMax * 4; ++i) EXPECT_FALSE(quota.take("actor-" + std::to_string(i), 0));
+  for (std::size_t i = 0; i < limits::kActorsMeasuredMax * 4; ++i)
+    EXPECT_FALSE(quota.take("actor-" + std::to_string(i), 0));
   EXPECT_TRUE(quota.take("noisy", 0));
 }
 
@@ -126,8 +127,8 @@ TEST(disk_floor, is_asked_at_most_once_a_second) {
 // --- the use cases ------------------------------------------------------------------------------------------------------
 
 contract::PackSource pack_of(const std::string& session, const std::string& contracts) {
-  const contract::SourceFile file{"a.yaml",
-                                  "scenario: a\nsession: " + session + "\ncontracts: " + contracts + "\nrun: []\n", false};
+  const contract::SourceFile file{
+      "a.yaml", "scenario: a\nsession: " + session + "\ncontracts: " + contracts + "\nrun: []\n", false};
   const contract::CompiledScenario compiled = contract::compile_scenario(file, "");
   EXPECT_TRUE(compiled.plan) << (compiled.findings.empty() ? "" : compiled.findings[0].diagnostic.message);
   return compiled.source.pack;
@@ -141,8 +142,9 @@ class Limited : public ::testing::TestWithParam<store::Backend> {
     const auto pack = pack_of(
         "{risk_defaults: {financial: allow}}",
         "[{tool: wire, side_effect: financial, checkpoint: {when: always, timeout_seconds: 60}}, {tool: look}]");
-    EXPECT_EQ(outcome(ask([&](Answered done) { fixture_.cases().activate_pack(by, pack, "agent", "", std::move(done)); })),
-              "taken");
+    EXPECT_EQ(
+        outcome(ask([&](Answered done) { fixture_.cases().activate_pack(by, pack, "agent", "", std::move(done)); })),
+        "taken");
   }
   std::string open(const Mutation& by, OpenSession asked = {}) {
     const auto answer = ask([&](Answered done) { fixture_.cases().open_session(by, asked, std::move(done)); });
@@ -155,7 +157,9 @@ class Limited : public ::testing::TestWithParam<store::Backend> {
     return open(by, asked);
   }
   Result<Answer> propose(UseCases& cases, const Mutation& by, const std::string& id, const std::string& calls) {
-    return ask([&](Answered done) { cases.govern_call(in_session(by, id), id, R"({"calls":[)" + calls + "]}", std::move(done)); });
+    return ask([&](Answered done) {
+      cases.govern_call(in_session(by, id), id, R"({"calls":[)" + calls + "]}", std::move(done));
+    });
   }
   Result<Answer> propose(const Mutation& by, const std::string& id, const std::string& calls) {
     return propose(fixture_.cases(), by, id, calls);
@@ -243,7 +247,8 @@ TEST_P(Limited, what_is_decided_expired_or_cancelled_gives_its_place_back) {
   EXPECT_EQ(asks(as("dave")), "checkpoint");
   EXPECT_EQ(asks(as("bob")), "approval_queue_full");
   // Its session ends: cancelled.
-  EXPECT_EQ(outcome(ask([&](Answered done) { fixture_.cases().kill_session(as_operator(), two, "enough", std::move(done)); })),
+  EXPECT_EQ(outcome(ask(
+                [&](Answered done) { fixture_.cases().kill_session(as_operator(), two, "enough", std::move(done)); })),
             "taken");
   EXPECT_EQ(asks(as("erin")), "checkpoint");
   EXPECT_EQ(asks(as("bob")), "approval_queue_full");
@@ -348,7 +353,8 @@ TEST_P(Limited, an_actor_creates_so_many_items_that_are_not_done) {
   EXPECT_EQ(create(cases, as("bob")), "taken");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(create(cases, as_operator()), "taken");
   // One is aborted, one is completed: two places.
-  EXPECT_EQ(outcome(ask([&](Answered done) { cases.abort(as_operator(), "A-1", "not needed", std::move(done)); })), "taken");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases.abort(as_operator(), "A-1", "not needed", std::move(done)); })),
+            "taken");
   EXPECT_EQ(create(cases, as("alice"), "A-4"), "taken");
   EXPECT_EQ(create(cases, as("alice")), "ACTOR_ITEMS");
   fixture_.expect_whole();
@@ -365,7 +371,8 @@ TEST_P(Limited, two_nodes_together_create_no_more_items_than_an_actor_may) {
         work::NewWork asked;
         asked.title = "Something to do";
         for (int retry = 0; retry < 20; ++retry) {
-          const std::string now = outcome(ask([&](Answered done) { nodes[i % 2]->create(as("alice"), asked, std::move(done)); }));
+          const std::string now =
+              outcome(ask([&](Answered done) { nodes[i % 2]->create(as("alice"), asked, std::move(done)); }));
           if (now.starts_with("failed")) continue;
           ++(now == "taken" ? made : refused);
           return;
@@ -382,8 +389,9 @@ TEST_P(Limited, an_actor_that_made_the_store_keep_too_much_begins_no_work) {
   activate();
   const std::string id = open(as("alice"));
   const auto look = [&](int n) {
-    return propose(as("alice"), id, R"({"call_id":"c)" + std::to_string(n) + R"(","tool":"look","arguments":{"text":")" +
-                                        std::string(3000, 'a') + R"("}})");
+    return propose(as("alice"), id,
+                   R"({"call_id":"c)" + std::to_string(n) + R"(","tool":"look","arguments":{"text":")" +
+                       std::string(3000, 'a') + R"("}})");
   };
   int allowed = 0;
   Result<Answer> last;
@@ -405,7 +413,9 @@ TEST_P(Limited, an_actor_that_made_the_store_keep_too_much_begins_no_work) {
                                            R"({"call_id":"c0","result":"ok","output":{}})", std::move(done));
             })),
             "taken");
-  EXPECT_EQ(outcome(ask([&](Answered done) { fixture_.cases().close_session(in_session(as("alice"), id), id, std::move(done)); })),
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              fixture_.cases().close_session(in_session(as("alice"), id), id, std::move(done));
+            })),
             "taken");
   fixture_.expect_whole();
 }
@@ -416,7 +426,8 @@ TEST_P(Limited, with_too_little_space_nothing_begins_and_everything_ends) {
   fixture_.config_.limits.disk_free_bytes = 1'000;
   UseCases& cases = fixture_.cases();
   cases.watch_disk([&] { return std::optional<std::uint64_t>(free.load()); });
-  const std::string work = fixture_.create_in(work::Phase::Implementation), other = fixture_.create_in(work::Phase::Draft);
+  const std::string work = fixture_.create_in(work::Phase::Implementation),
+                    other = fixture_.create_in(work::Phase::Draft);
   const std::string third = fixture_.create_in(work::Phase::Draft);
   const auto claimed = fixture_.claim(as("alice"), work);
   const std::string holder = text_at(claimed, "/session/id");
@@ -456,18 +467,24 @@ TEST_P(Limited, with_too_little_space_nothing_begins_and_everything_ends) {
   low("workflow", ask([&](Answered done) { cases.start_workflow(as("dave"), {}, std::move(done)); }));
   low("offer", ask([&](Answered done) { cases.offer(in_session(as("bob"), id), id, {}, std::move(done)); }));
   low("claim of a handoff", ask([&](Answered done) { cases.claim_handoff(as("dave"), {}, std::move(done)); }));
-  low("note", ask([&](Answered done) { cases.note(as_operator(), "notes", "note", {json::Value::object()}, std::move(done)); }));
+  low("note", ask([&](Answered done) {
+        cases.note(as_operator(), "notes", "note", {json::Value::object()}, std::move(done));
+      }));
   EXPECT_EQ(fixture_.entry_types().size(), entries);
 
   EXPECT_EQ(outcome(ask([&](Answered done) {
-              cases.settle_call(in_session(as("bob"), id), id, R"({"call_id":"c","result":"ok","output":{}})", std::move(done));
+              cases.settle_call(in_session(as("bob"), id), id, R"({"call_id":"c","result":"ok","output":{}})",
+                                std::move(done));
             })),
             "taken");
   EXPECT_EQ(outcome(decide(asked, false)), "taken");
   EXPECT_EQ(outcome(fixture_.hand_off(in_session(as("alice"), holder), holder, signal("IMPLEMENTATION"))), "taken");
-  EXPECT_EQ(outcome(ask([&](Answered done) { cases.release(in_session(as("carol"), released), released, "later", std::move(done)); })),
+  EXPECT_EQ(outcome(ask([&](Answered done) {
+              cases.release(in_session(as("carol"), released), released, "later", std::move(done));
+            })),
             "taken");
-  EXPECT_EQ(outcome(ask([&](Answered done) { cases.close_session(in_session(as("bob"), id), id, std::move(done)); })), "taken");
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases.close_session(in_session(as("bob"), id), id, std::move(done)); })),
+            "taken");
   EXPECT_TRUE(cases.list(std::nullopt, "", 10));
   EXPECT_EQ(outcome(fixture_.sweep()), "taken");
 
@@ -509,9 +526,10 @@ TEST_P(Limited, the_fast_lane_is_held_to_the_same_limits) {
   const std::string id = open(as("alice"));
   const auto read = [&](int n) {
     return ask([&](Answered done) {
-      cases.govern_call(in_session(as("alice"), id), id,
-                        R"({"start":true,"calls":[{"call_id":"c)" + std::to_string(n) + R"(","tool":"look","arguments":{}}]})",
-                        std::move(done));
+      cases.govern_call(
+          in_session(as("alice"), id), id,
+          R"({"start":true,"calls":[{"call_id":"c)" + std::to_string(n) + R"(","tool":"look","arguments":{}}]})",
+          std::move(done));
     });
   };
   EXPECT_EQ(text_at(read(1), "/calls/0/started"), "true");
@@ -522,7 +540,8 @@ TEST_P(Limited, the_fast_lane_is_held_to_the_same_limits) {
   EXPECT_EQ(outcome(read(2)), "STORE_DISK_LOW");
   EXPECT_EQ(cases.fast_reads(), reads);
   EXPECT_EQ(outcome(ask([&](Answered done) {
-              cases.settle_call(in_session(as("alice"), id), id, R"({"call_id":"c1","result":"ok","output":{}})", std::move(done));
+              cases.settle_call(in_session(as("alice"), id), id, R"({"call_id":"c1","result":"ok","output":{}})",
+                                std::move(done));
             })),
             "taken");
   cases.close_fast_lane();

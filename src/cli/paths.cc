@@ -76,7 +76,8 @@ std::vector<SeenPath> look_at_paths(const TrustedPaths& paths) {
     std::error_code error;
     std::size_t count = 0;
     std::vector<fs::path> inside;
-    for (fs::directory_iterator at(keys, error), end; !error && at != end && count < kKeyFoldersMax; at.increment(error))
+    for (fs::directory_iterator at(keys, error), end; !error && at != end && count < kKeyFoldersMax;
+         at.increment(error))
       if (std::error_code ignored; ++count, at->is_directory(ignored)) inside.push_back(at->path());
     std::ranges::sort(inside);
     for (const fs::path& one : inside) looking.look(one, PathRole::KeyFolder);

@@ -425,7 +425,9 @@ const std::vector<Shape>& shapes() {
         {"sessions", "integers", true, "sessions by state"},
         {"node", "object"},
         {"exit_protocol", "boolean", true, "are exit signals acted on?"},
-        {"disk", "object", false, "where the store lies in a folder: `floor_bytes`, `free_bytes`, and `low`: with less than the floor the node begins no work"}}},
+        {"disk", "object", false,
+         "where the store lies in a folder: `floor_bytes`, `free_bytes`, and `low`: with less than the floor the node "
+         "begins no work"}}},
       {"Adoption",
        "A coding agent of a project that is wired to the store.",
        {{"id", "string"},

@@ -30,7 +30,9 @@ std::string octal(std::uint32_t mode) {
 
 // As a word of a command line.
 std::string quoted(const std::string& path) {
-  const auto is_plain = [](char c) { return is_alphanumeric(c) || std::string_view("/._-+,@%:=").find(c) != std::string_view::npos; };
+  const auto is_plain = [](char c) {
+    return is_alphanumeric(c) || std::string_view("/._-+,@%:=").find(c) != std::string_view::npos;
+  };
   if (!path.empty() && path.front() != '-' && std::ranges::all_of(path, is_plain)) return path;
   std::string out = "'";
   for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -41,9 +43,8 @@ void check(const SeenPath& seen, std::int64_t own_uid, std::vector<Diagnostic>& 
   const std::string mode = octal(seen.mode);
   const bool is_above = seen.role == PathRole::Above;
   if (!is_above && seen.owner != own_uid && seen.owner != 0)
-    out.push_back(report(
-        Code::NODE_PATH_OWNER, {},
-        {{"what", name_of(seen.role)}, {"path", seen.path}, {"owner", std::to_string(seen.owner)}}));
+    out.push_back(report(Code::NODE_PATH_OWNER, {},
+                         {{"what", name_of(seen.role)}, {"path", seen.path}, {"owner", std::to_string(seen.owner)}}));
   if (seen.role == PathRole::KeyFolder) {
     if ((seen.mode & kNotOwner) != 0)
       out.push_back(report(Code::NODE_KEYS_OPEN, {},

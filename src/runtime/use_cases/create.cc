@@ -29,9 +29,8 @@ Result<void> count_for_actor(Act& act, work::NewWork& asked) {
   if (!row) return tl::make_unexpected(row.error());
   const std::int64_t count = *row ? number_at(**row, 1) : 0;
   if (count < static_cast<std::int64_t>(most)) return {};
-  act.refuse(report(
-      Code::ACTOR_ITEMS, {},
-      {{"actor", asked.counts_for}, {"count", std::to_string(count)}, {"max", std::to_string(most)}}));
+  act.refuse(report(Code::ACTOR_ITEMS, {},
+                    {{"actor", asked.counts_for}, {"count", std::to_string(count)}, {"max", std::to_string(most)}}));
   return {};
 }
 

@@ -189,17 +189,18 @@ Engine::~Engine() {
 
 std::optional<Engine::NoRoom> Engine::need_room(const Caller& caller, Adds adds) {
   if (adds == Adds::Work && disk && disk->is_low())
-    return NoRoom{report(Code::STORE_DISK_LOW, {},
-                         {{"free", std::to_string(disk->free().value_or(0))}, {"floor", std::to_string(disk->floor())}})};
+    return NoRoom{
+        report(Code::STORE_DISK_LOW, {},
+               {{"free", std::to_string(disk->free().value_or(0))}, {"floor", std::to_string(disk->floor())}})};
   if (adds == Adds::Little || is_exempt(caller)) return std::nullopt;
   const auto wait = bytes.wait_for(caller.actor.id, clock.monotonic_ns(), adds == Adds::Handoff ? 2 : 1);
   if (!wait) return std::nullopt;
   const std::int64_t seconds = *wait / kNanosecondsPerSecond + 1;
-  return NoRoom{report(Code::ACTOR_BYTES, {},
-                       {{"actor", caller.actor.id},
-                        {"max", std::to_string(bytes.limit())},
-                        {"seconds", std::to_string(seconds)}}),
-                seconds};
+  return NoRoom{
+      report(
+          Code::ACTOR_BYTES, {},
+          {{"actor", caller.actor.id}, {"max", std::to_string(bytes.limit())}, {"seconds", std::to_string(seconds)}}),
+      seconds};
 }
 
 void Engine::charge(const Caller& caller, std::size_t added) {

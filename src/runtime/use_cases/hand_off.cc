@@ -843,7 +843,9 @@ void UseCases::hand_off(const Mutation& by, std::string session_id, std::string 
   const auto take = [inside, by, given, done] {
     if (auto judged = judge_claims(*inside, *given); !judged) return done(tl::make_unexpected(judged.error()));
     inside->run(by, [given](Act& act) { return HandingOff(act, *given).run(); }, done,
-                {.signal = "session/" + given->session_id, .reads = reads_of_session(given->session_id), .adds = Engine::Adds::Handoff});
+                {.signal = "session/" + given->session_id,
+                 .reads = reads_of_session(given->session_id),
+                 .adds = Engine::Adds::Handoff});
   };
   const auto wanted = claims_wanted(*inside, given->session_id, given->document);
   if (!wanted) return done(tl::make_unexpected(wanted.error()));
