@@ -286,6 +286,18 @@ def test_refuses_what_others_can_write(workspace, _):
         started, said = starts()
         assert started, (path, said)
         os.chmod(path, before)
+    # A client that would start a node says so at once, and not only the node's log.
+    os.chmod(store, 0o770)
+    began = time.monotonic()
+    done = workspace.run("work", "list", "--store", store, status=None)
+    assert done.returncode == 2 and "NODE_PATH_WRITABLE" in done.stderr and "chmod go-w " + store in done.stderr, done
+    assert time.monotonic() - began < 10, "it waited for a node that cannot start"
+    os.chmod(store, 0o700)
+    if os.geteuid() == 0:
+        os.chown(os.path.join(store, "config.yaml"), 54321, -1)
+        started, said = starts()
+        assert not started and "NODE_PATH_OWNER" in said and "54321" in said, said
+        os.chown(os.path.join(store, "config.yaml"), 0, -1)
     # To enter, and to read, is no matter of this; and a sticky folder above lets nobody replace what is ours.
     for path, changed in ((store, 0o750), (store, 0o711), (inner, 0o1777), (os.path.join(store, "config.yaml"), 0o644)):
         before = mode(path)

@@ -2,10 +2,13 @@
 #include "cli/paths.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+
+#include "cli/render.h"
 
 namespace baton::cli {
 namespace {
@@ -83,6 +86,14 @@ std::vector<SeenPath> look_at_paths(const TrustedPaths& paths) {
     for (const fs::path& one : inside) looking.look(one, PathRole::KeyFolder);
   }
   return looking.take();
+}
+
+Result<void> need_own_paths(World& world, const TrustedPaths& paths) {
+  const auto wrong = workspace::check_paths(look_at_paths(paths), static_cast<std::int64_t>(::geteuid()));
+  if (wrong.empty()) return {};
+  if (wrong.size() > 1) world.print_error(render_human(wrong, "", "", world.colour_errors));
+  const Diagnostic& first = wrong.front();
+  return tl::make_unexpected(Failure{"checking the files that the node trusts", first.message, info(first.code).name});
 }
 
 }  // namespace baton::cli

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "cli/world.h"
 #include "workspace/paths.h"
 
 namespace baton::cli {
@@ -18,5 +20,8 @@ struct TrustedPaths {
 // The store's folder, its files and all folders above it; the configuration's file and all folders above it; the key folder and those
 // in it. Folders above are those of the path as it is written and those of the path without links.
 std::vector<workspace::SeenPath> look_at_paths(const TrustedPaths& paths);
+
+// Refused when others can write what a node trusts, with the first of what is wrong. Where more is wrong, all of it is printed.
+Result<void> need_own_paths(World& world, const TrustedPaths& paths);
 
 }  // namespace baton::cli

@@ -32,7 +32,6 @@
 #include "secrets/detector.h"
 #include "store/tables.h"
 #include "workspace/config.h"
-#include "workspace/paths.h"
 
 namespace baton::main {
 namespace {
@@ -72,15 +71,6 @@ struct FoundConfig {
   workspace::Config config;
   std::string folder;  // where its secret files lie
 };
-
-// Only somebody who could change the node itself may be able to write what it reads and decides by. All that is wrong is printed.
-Result<void> check_paths(cli::World& world, const cli::TrustedPaths& paths) {
-  const auto wrong = workspace::check_paths(cli::look_at_paths(paths), static_cast<std::int64_t>(::geteuid()));
-  if (wrong.empty()) return {};
-  if (wrong.size() > 1) world.print_error(cli::render_human(wrong, "", "", world.colour_errors));
-  const Diagnostic& first = wrong.front();
-  return tl::make_unexpected(Failure{"checking the files that the node trusts", first.message, info(first.code).name});
-}
 
 // Of the file system that the folder is on, what its user may still fill. Nothing: it cannot be found out.
 std::optional<std::uint64_t> free_bytes(const std::string& folder) {
@@ -311,7 +301,7 @@ Result<std::unique_ptr<NodeHost>> NodeHost::prepare(const Given& given, bool cre
   in.location = cli::locate_store(in.world, in.options.store);
   // The configuration first: it can be wrong without anybody being disturbed. Before it is read, who else could have written it.
   const auto place = cli::ledger_place(in.world, {.store = in.options.store, .keys = in.options.keys});
-  if (auto checked = check_paths(
+  if (auto checked = cli::need_own_paths(
           in.world, {.store = in.location.kind == cli::LocationKind::Folder ? in.location.text : std::string(),
                      .configuration = config_file(in.options, in.location),
                      .keys = place ? place->keys.string() : std::string()});
