@@ -302,10 +302,11 @@ TEST_P(Limited, two_nodes_together_never_exceed_the_limit) {
   fixture_.expect_whole();
 }
 
-std::string approval_request(std::string_view agent, std::string_view content) {
+std::string approval_request(std::string_view agent, std::string_view content, int number) {
   return contract(agent, "APPROVAL_REQUEST",
                   R"(,"approval_request":{"operation":"run a command","exact_content":")" + std::string(content) +
-                      R"(","scope":"one host","risk_level":"high","rollback":"none needed","verification":"look"})");
+                      R"(","scope":"one host","risk_level":"high","rollback":"none needed","verification":"look"})",
+                  "[\"" + std::to_string(number) + "\"]");
 }
 
 TEST_P(Limited, content_counts_as_calls_do_and_joins) {
@@ -314,17 +315,25 @@ TEST_P(Limited, content_counts_as_calls_do_and_joins) {
   const auto claimed = fixture_.claim(as("alice"), work);
   const std::string id = text_at(claimed, "/session/id"), agent = text_at(claimed, "/session/agent_id");
   const Mutation by = in_session(as("alice"), id);
-  const auto first = fixture_.hand_off(by, id, approval_request(agent, "make one"));
-  ASSERT_EQ(outcome(first), "taken") << (first && !first->refused.empty() ? first->refused[0].message : "");
+  int number = 0;
+  // Between two requests an agent says that it goes on.
+  const auto request = [&](std::string_view content) {
+    if (++number > 1)
+      EXPECT_EQ(outcome(fixture_.hand_off(by, id,
+                                          contract(agent, "IN_PROGRESS", "", "[\"" + std::to_string(number) + "\"]"))),
+                "taken");
+    return outcome(fixture_.hand_off(by, id, approval_request(agent, content, number)));
+  };
+  EXPECT_EQ(request("make one"), "taken");
   EXPECT_EQ(pending(), 1u);
-  // Asked again in other words: the same request.
-  EXPECT_EQ(outcome(fixture_.hand_off(by, id, "Once more.\n" + approval_request(agent, "make one"))), "taken");
+  EXPECT_EQ(request("make one"), "taken");  // asked again in another document: the same request
   EXPECT_EQ(pending(), 1u);
-  EXPECT_EQ(outcome(fixture_.hand_off(by, id, approval_request(agent, "make two"))), "taken");
+  EXPECT_EQ(request("make two"), "taken");
   EXPECT_EQ(pending(), 2u);
-  const std::size_t handoffs = fixture_.count_entries("handoff.accepted");
-  EXPECT_EQ(outcome(fixture_.hand_off(by, id, approval_request(agent, "make three"))), "approval_queue_full");
-  EXPECT_EQ(fixture_.count_entries("handoff.accepted"), handoffs);  // a refused request changes nothing
+  EXPECT_EQ(request("make three"), "approval_queue_full");
+  const std::size_t entries = fixture_.count_entries("handoff.accepted");
+  EXPECT_EQ(outcome(fixture_.hand_off(by, id, approval_request(agent, "make three", 99))), "approval_queue_full");
+  EXPECT_EQ(fixture_.count_entries("handoff.accepted"), entries);  // a refused request changes nothing
   EXPECT_EQ(pending(), 2u);
   activate();
   EXPECT_EQ(asks(as("bob")), "checkpoint");
