@@ -318,10 +318,10 @@ TEST_P(Limited, content_counts_as_calls_do_and_joins) {
   int number = 0;
   // Between two requests an agent says that it goes on.
   const auto request = [&](std::string_view content) {
-    if (++number > 1)
-      EXPECT_EQ(outcome(fixture_.hand_off(by, id,
-                                          contract(agent, "IN_PROGRESS", "", "[\"" + std::to_string(number) + "\"]"))),
-                "taken");
+    if (++number > 1) {
+      const std::string goes_on = contract(agent, "IN_PROGRESS", "", "[\"" + std::to_string(number) + "\"]");
+      EXPECT_EQ(outcome(fixture_.hand_off(by, id, goes_on)), "taken");
+    }
     return outcome(fixture_.hand_off(by, id, approval_request(agent, content, number)));
   };
   EXPECT_EQ(request("make one"), "taken");
