@@ -311,9 +311,9 @@ std::string approval_request(std::string_view agent, std::string_view content, i
 
 TEST_P(Limited, content_counts_as_calls_do_and_joins) {
   fixture_.config_.approvals = {.per_session = 2, .per_workspace = 3};
-  const std::string work = fixture_.create_in(work::Phase::Implementation);
-  const auto claimed = fixture_.claim(as("alice"), work);
-  const std::string id = text_at(claimed, "/session/id"), agent = text_at(claimed, "/session/agent_id");
+  activate();
+  const auto opened = ask([&](Answered done) { fixture_.cases().open_session(as("alice"), {}, std::move(done)); });
+  const std::string id = text_at(opened, "/session/id"), agent = text_at(opened, "/session/agent_id");
   const Mutation by = in_session(as("alice"), id);
   int number = 0;
   // Between two requests an agent says that it goes on.
@@ -335,7 +335,6 @@ TEST_P(Limited, content_counts_as_calls_do_and_joins) {
   EXPECT_EQ(outcome(fixture_.hand_off(by, id, approval_request(agent, "make three", 99))), "approval_queue_full");
   EXPECT_EQ(fixture_.count_entries("handoff.accepted"), entries);  // a refused request changes nothing
   EXPECT_EQ(pending(), 2u);
-  activate();
   EXPECT_EQ(asks(as("bob")), "checkpoint");
   EXPECT_EQ(asks(as("bob")), "approval_queue_full");
   fixture_.expect_whole();

@@ -346,7 +346,7 @@ def test_little_space(workspace, operator):
     assert status["low"] is True, status
     said = workspace.run("status", "--node", "unix:" + node.socket_path)
     assert "STORE_DISK_LOW" in said, said
-    assert len(node.request("GET", "/v1/work", token=operator).json["work"]) == 1
+    assert len(node.request("GET", "/v1/work", token=operator).json["items"]) == 1
     freed = node.request("POST", f"/v1/sessions/{claimed['id']}/release", {}, token=made["token"], session=claimed["token"])
     assert freed.status == 200, freed
     revoked = node.request("POST", f"/v1/tokens/{made['token'].split('_')[2]}/revoke", {}, token=operator)

@@ -256,7 +256,11 @@ class Opening {
     if (!asked_.client_key.empty()) {
       const auto found = find_again();
       if (!found) return tl::make_unexpected(found.error());
-      if (*found) return {};
+      if (*found) return {};  // what is under way there is settled, however little room there is
+    }
+    if (auto none = act_.engine.need_room(act_.caller(), Engine::Adds::Work)) {
+      act_.answer.retry_seconds = none->retry_seconds;
+      return act_.refuse(std::move(none->why)), Result<void>();
     }
     if (auto done = find_session(); !done || act_.refused()) return done;
     if (auto done = find_pack(); !done || act_.refused()) return done;
@@ -504,8 +508,7 @@ void UseCases::open_session(const Mutation& by, OpenSession asked, Answered done
       by,
       [&inside, asked = std::move(asked), id = mint_id("ses_", inside.random), agent_id = mint_id("a", inside.random)](
           Act& act) { return Opening(act, asked, id, agent_id, inside.environment).run(); },
-      std::move(done),
-      {.finish_replay = session_token_again(inside), .reads = std::move(reads), .adds = Engine::Adds::Work});
+      std::move(done), {.finish_replay = session_token_again(inside), .reads = std::move(reads)});
 }
 
 // --- a response -------------------------------------------------------------------------------------------------------------------
