@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/sha256.h"
 #include "workspace/config.h"
+#include "workspace/paths.h"
 
 namespace baton::workspace {
 namespace {
@@ -47,6 +48,13 @@ TEST(config, nothing_is_all_defaults) {
     EXPECT_EQ(config.policy.roles.size(), 1u);
     EXPECT_EQ(config.limits.body_bytes, 1u << 20);
     EXPECT_EQ(config.limits.wait_seconds, 600);
+    EXPECT_EQ(config.limits.disk_free_bytes, 256u << 20);
+    EXPECT_EQ(config.limits.per_actor.items, 10'000u);
+    EXPECT_EQ(config.limits.per_actor.approvals, 500u);
+    EXPECT_EQ(config.limits.per_actor.bytes_per_hour, std::uint64_t{16} << 30);
+    EXPECT_EQ(config.limits.per_actor.requests_per_second, 20'000u);
+    EXPECT_EQ(config.approvals.per_session, 3u);
+    EXPECT_EQ(config.approvals.per_workspace, 500u);
     EXPECT_FALSE(config.fast_lane_reads);
     EXPECT_EQ(config.digest, sha256_hex(yaml));
   }
@@ -71,7 +79,8 @@ webhooks:
     - {name: ops, url: "https://hooks.example.com/baton", secret_file: secrets/ops, types: ["work.*"], streams: ["work/*"]}
     - {name: here, url: "http://127.0.0.1:8080", secret_file: /etc/baton/here}
 witness: ["folder:/a", "git:/b", "https://w.example.com/", "http://[::1]:1/x", "file:///var/lib/witness"]
-limits: {body_bytes: 2048, header_bytes: 1024, connections: 1, event_streams: 0, waiting_claims: 2, read_seconds: 3, idle_seconds: 4, wait_seconds: 5}
+limits: {body_bytes: 2048, header_bytes: 1024, connections: 1, event_streams: 0, waiting_claims: 2, read_seconds: 3, idle_seconds: 4, wait_seconds: 5, disk_free_bytes: 6, per_actor: {items: 7, approvals: 8, bytes_per_hour: 9, requests_per_second: 10}}
+approvals: {per_session: 11, per_workspace: 12}
 fast_lane: {reads: true}
 x-anything: {at: all}
 )yaml");
@@ -110,6 +119,13 @@ x-anything: {at: all}
   EXPECT_EQ(config.limits.read_seconds, 3);
   EXPECT_EQ(config.limits.idle_seconds, 4);
   EXPECT_EQ(config.limits.wait_seconds, 5);
+  EXPECT_EQ(config.limits.disk_free_bytes, 6u);
+  EXPECT_EQ(config.limits.per_actor.items, 7u);
+  EXPECT_EQ(config.limits.per_actor.approvals, 8u);
+  EXPECT_EQ(config.limits.per_actor.bytes_per_hour, 9u);
+  EXPECT_EQ(config.limits.per_actor.requests_per_second, 10u);
+  EXPECT_EQ(config.approvals.per_session, 11u);
+  EXPECT_EQ(config.approvals.per_workspace, 12u);
   EXPECT_TRUE(config.fast_lane_reads);
 }
 
@@ -130,6 +146,15 @@ TEST(config, ranges_hold_their_ends) {
                                       "limits: {read_seconds: 300}",
                                       "limits: {idle_seconds: 3600}",
                                       "limits: {wait_seconds: 3600}",
+                                      "limits: {disk_free_bytes: 0}",
+                                      "limits: {disk_free_bytes: 1125899906842624}",
+                                      "limits: {per_actor: {}}",
+                                      "limits: {per_actor: {items: 0}}",
+                                      "limits: {per_actor: {approvals: 10000}}",
+                                      "limits: {per_actor: {bytes_per_hour: 1125899906842624}}",
+                                      "limits: {per_actor: {requests_per_second: 10000000}}",
+                                      "approvals: {per_session: 1, per_workspace: 1}",
+                                      "approvals: {per_session: 64, per_workspace: 10000}",
                                       "webhooks: {in: []}",
                                       "webhooks: {}",
                                       "witness: []",
@@ -199,6 +224,22 @@ const Refusal kRefusals[] = {
     {"limits: {read_seconds: 0}", "CONFIG_FIELD_RANGE@1:24 /limits/read_seconds"},
     {"limits: {idle_seconds: 3601}", "CONFIG_FIELD_RANGE@1:24 /limits/idle_seconds"},
     {"limits: {wait_seconds: 10s}", "CONFIG_FIELD_TYPE@1:24 /limits/wait_seconds"},
+    {"limits: {disk_free_bytes: -1}", "CONFIG_FIELD_RANGE@1:27 /limits/disk_free_bytes"},
+    {"limits: {disk_free_bytes: 256 MiB}", "CONFIG_FIELD_TYPE@1:27 /limits/disk_free_bytes"},
+    {"limits: {per_actor: 5}", "CONFIG_FIELD_TYPE@1:21 /limits/per_actor"},
+    {"limits: {per_actor: {item: 5}}", "CONFIG_FIELD_UNKNOWN@1:22 /limits/per_actor/item"},
+    {"limits: {per_actor: {items: -1}}", "CONFIG_FIELD_RANGE@1:29 /limits/per_actor/items"},
+    {"limits: {per_actor: {approvals: 10001}}", "CONFIG_FIELD_RANGE@1:33 /limits/per_actor/approvals"},
+    {"limits: {per_actor: {bytes_per_hour: 1125899906842625}}",
+     "CONFIG_FIELD_RANGE@1:38 /limits/per_actor/bytes_per_hour"},
+    {"limits: {per_actor: {requests_per_second: 1.5}}",
+     "CONFIG_FIELD_RANGE@1:43 /limits/per_actor/requests_per_second"},
+    {"approvals: 3", "CONFIG_FIELD_TYPE@1:12 /approvals"},
+    {"approvals: {per_session: 0}", "CONFIG_FIELD_RANGE@1:26 /approvals/per_session"},
+    {"approvals: {per_session: 65}", "CONFIG_FIELD_RANGE@1:26 /approvals/per_session"},
+    {"approvals: {per_workspace: 0}", "CONFIG_FIELD_RANGE@1:28 /approvals/per_workspace"},
+    {"approvals: {per_workspace: 10001}", "CONFIG_FIELD_RANGE@1:28 /approvals/per_workspace"},
+    {"approvals: {per_item: 1}", "CONFIG_FIELD_UNKNOWN@1:13 /approvals/per_item"},
     // webhooks
     {"webhooks: []", "CONFIG_FIELD_TYPE@1:11 /webhooks"},
     {"webhooks: {in: {}}", "CONFIG_FIELD_TYPE@1:16 /webhooks/in"},
@@ -402,6 +443,69 @@ TEST(policy, a_role_sees_its_sections) {
   EXPECT_EQ(policy.role_of(Phase::CiPending), nullptr);
 }
 
+// --- who else can write -------------------------------------------------------------------------------------------------
+
+struct PathCase {
+  SeenPath seen;
+  std::string_view found;    // codes
+  std::string_view command;  // that the message names
+};
+constexpr std::int64_t kOwn = 1000;
+const PathCase kPaths[] = {
+    {{"/s", PathRole::StoreFolder, 0700, kOwn}, "", ""},
+    // To enter and to read is no matter of this: a second socket may need it.
+    {{"/s", PathRole::StoreFolder, 0755, kOwn}, "", ""},
+    {{"/s", PathRole::StoreFolder, 0710, kOwn}, "", ""},
+    {{"/s", PathRole::StoreFolder, 0770, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w /s"},
+    {{"/s", PathRole::StoreFolder, 0720, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w /s"},
+    {{"/s", PathRole::StoreFolder, 0702, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w /s"},
+    // Into a sticky folder others could put what is not there yet, a configuration for instance.
+    {{"/s", PathRole::StoreFolder, 01777, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w /s"},
+    {{"/s", PathRole::StoreFolder, 0700, 0}, "", ""},
+    {{"/s", PathRole::StoreFolder, 0700, 1001}, "NODE_PATH_OWNER", "id 1001"},
+    {{"/s", PathRole::StoreFolder, 0777, 1001}, "NODE_PATH_OWNER NODE_PATH_WRITABLE", ""},
+    {{"/s/ledger.db", PathRole::StoreFile, 0600, kOwn}, "", ""},
+    {{"/s/ledger.db", PathRole::StoreFile, 0660, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w /s/ledger.db"},
+    {{"/s/config.yaml", PathRole::Configuration, 0644, kOwn}, "", ""},
+    {{"/s/config.yaml", PathRole::Configuration, 0664, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w /s/config.yaml"},
+    {{"/s/config.yaml", PathRole::Configuration, 0646, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w /s/config.yaml"},
+    {{"/etc/baton.yaml", PathRole::Configuration, 0644, 0}, "", ""},
+    {{"/s/config.yaml", PathRole::Configuration, 0644, 1001}, "NODE_PATH_OWNER", "id 1001"},
+    {{"/", PathRole::Above, 0755, 0}, "", ""},
+    {{"/tmp", PathRole::Above, 01777, 0}, "", ""},
+    {{"/srv", PathRole::Above, 0777, 0}, "NODE_PATH_WRITABLE", "chmod go-w /srv"},
+    {{"/srv/my project", PathRole::Above, 0775, kOwn}, "NODE_PATH_WRITABLE", "chmod go-w '/srv/my project'"},
+    {{"/srv/it's", PathRole::Above, 0775, kOwn}, "NODE_PATH_WRITABLE", R"(chmod go-w '/srv/it'\''s')"},
+    {{"/home/other", PathRole::Above, 0755, 1001}, "", ""},
+    {{"/k", PathRole::KeyFolder, 0700, kOwn}, "", ""},
+    {{"/k", PathRole::KeyFolder, 0750, kOwn}, "NODE_KEYS_OPEN", "chmod 700 /k"},
+    {{"/k", PathRole::KeyFolder, 0701, kOwn}, "NODE_KEYS_OPEN", "chmod 700 /k"},
+    {{"/k", PathRole::KeyFolder, 0777, kOwn}, "NODE_KEYS_OPEN", "chmod 700 /k"},
+    {{"/k", PathRole::KeyFolder, 0700, 1001}, "NODE_PATH_OWNER", "id 1001"},
+};
+
+TEST(paths, what_others_can_write_is_refused_with_the_command_that_changes_it) {
+  for (const PathCase& one : kPaths) {
+    const auto found = check_paths({&one.seen, 1}, kOwn);
+    std::string codes;
+    for (const Diagnostic& diagnostic : found)
+      codes += (codes.empty() ? "" : " ") + std::string(info(diagnostic.code).name);
+    EXPECT_EQ(codes, one.found) << one.seen.path << " " << std::oct << one.seen.mode;
+    for (const Diagnostic& diagnostic : found) {
+      EXPECT_NE(diagnostic.message.find(one.seen.path.substr(0, 5)), std::string::npos) << diagnostic.message;
+      EXPECT_NE(diagnostic.message.find(one.command), std::string::npos) << diagnostic.message;
+    }
+  }
+}
+
+TEST(paths, all_that_is_wrong_is_found_in_the_order_of_the_paths) {
+  const SeenPath seen[] = {{"/b", PathRole::StoreFolder, 0777, kOwn}, {"/a", PathRole::Above, 0777, 0}};
+  const auto found = check_paths(seen, kOwn);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NE(found[0].message.find("mode 0777"), std::string::npos) << found[0].message;
+  EXPECT_NE(found[1].message.find("`/a`"), std::string::npos);
+}
+
 // --- the reference ----------------------------------------------------------------------------------------------------
 
 TEST(config, the_example_of_the_reference_is_right_and_names_every_member) {
@@ -417,8 +521,9 @@ TEST(config, the_example_of_the_reference_is_right_and_names_every_member) {
   EXPECT_EQ(config.policy.roles.size(), 2u);
   EXPECT_EQ(config.webhooks_out.size(), 1u);
   // What is known, from the table itself: an unknown member's help lists the others.
-  for (const std::string_view yaml : {"q: 1", "lease: {q: 1}", "webhooks: {q: 1}", "webhooks: {in: [{q: 1}]}",
-                                      "webhooks: {out: [{q: 1}]}", "limits: {q: 1}", "roles: {a: {q: 1}}"}) {
+  for (const std::string_view yaml :
+       {"q: 1", "lease: {q: 1}", "webhooks: {q: 1}", "webhooks: {in: [{q: 1}]}", "webhooks: {out: [{q: 1}]}",
+        "limits: {q: 1}", "limits: {per_actor: {q: 1}}", "approvals: {q: 1}", "roles: {a: {q: 1}}"}) {
     const std::string help = read_config(yaml).diagnostics.at(0).help;
     std::size_t names = 0;
     for (std::size_t at = help.find('`'); at != std::string::npos && help.substr(at).find("`x-`") != 0;

@@ -267,18 +267,6 @@ TEST_P(Governed, at_most_three_approvals_of_a_session_wait) {
   fixture_.expect_whole();
 }
 
-TEST_P(Governed, at_most_twenty_approvals_of_a_workspace_wait) {
-  activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));
-  std::string reason;
-  for (int i = 0; i < 21; ++i) {
-    const std::string id = open(as("alice"));
-    const auto step = propose(id, R"({"calls":[{"tool":"wire","arguments":{"n":1}}]})");
-    EXPECT_EQ(text_at(step, "/calls/0/verdict"), i < 20 ? "checkpoint" : "block") << i;
-    reason = text_at(step, "/calls/0/reason");
-  }
-  EXPECT_EQ(reason, "approval_queue_full");
-}
-
 TEST_P(Governed, nobody_decides_in_time_and_nobody_begins_in_time) {
   if (!fixture_.has_our_clock()) GTEST_SKIP() << "the server's clock cannot be turned";
   activate(pack_of("{risk_defaults: {financial: allow}}", kAsked));

@@ -126,6 +126,41 @@ def approved_then_called_again(place):
     denied(place.before("Deploy", {"where": "production"}), "checkpoint")
 
 
+def the_queue_of_approvals_is_full(place):
+    """One place in the queue: the second session is refused until the first one's approval is decided."""
+    def ask(session):
+        place.number += 1
+        return place.hook("claude", "PreToolUse", {"session_id": session, "tool_name": "Deploy", "tool_input": {"where": "production"},
+                                                   "tool_use_id": f"toolu_{place.number}"})
+    denied(ask("client-1"), "checkpoint")
+    reason = denied(ask("client-2"), "approval_queue_full")
+    need("1 approvals of this workspace wait" in reason and "baton approvals" not in reason, reason)
+    denied(ask("client-1"), "checkpoint")  # it joins the one that waits
+    # The same by HTTP.
+    agent = place.node.request("POST", "/v1/tokens", {"actor": "bob", "kind": "agent"}, token=place.token).json["token"]
+    opened = place.node.request("POST", "/v1/sessions", {}, token=agent).json["session"]
+    judged = place.node.request("POST", f"/v1/sessions/{opened['id']}/calls",
+                                {"calls": [{"tool": "Deploy", "arguments": {"where": "production"}}]}, token=agent, session=opened["token"])
+    need(judged.status == 200 and judged.json["calls"][0].get("reason") == "approval_queue_full", judged)
+    approval, = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"]
+    answer = place.node.request("POST", f"/v1/approvals/{approval['id']}/decide", {"decision": "deny", "digest": approval["digest"]},
+                                token=place.token)
+    need(answer.status == 200, answer)
+    denied(ask("client-2"), "checkpoint")
+
+
+def nothing_begins_without_space(place):
+    """The store's disk is nearly full: the hook refuses what would begin and says why; what was begun is settled."""
+    passed(place.before("Bash", {"command": "make test"}))
+    with open(place.config_file, "a") as file:
+        file.write(f"limits: {{disk_free_bytes: {1 << 50}}}\n")
+    place.restart("low")
+    passed(place.after("Bash", {"command": "make test"}, {"stdout": "ok", "exit_code": 0}))
+    need(place.session()["open_calls"] == [], place.session())
+    reason = denied(place.before("Read", {"file_path": "a.txt"}), "STORE_DISK_LOW")
+    need("disk_free_bytes" in reason, reason)
+
+
 def denied_and_told(place):
     denied(place.before("Deploy", {"where": "production"}), "checkpoint")
     approval = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"][0]
@@ -965,7 +1000,7 @@ STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, streams_of_the_command, proxied_servers_are_the_proxys, proxied_under_another_name,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
     below_a_supervised_agent, called_past_baton, matched_by_id_then_by_input, matched_without_ids, other_input_after_a_restart,
-    other_input_after_many_calls, run_before_it_was_approved, one_call_two_doors, subagents_have_the_parents_limits, subagents_of_other_clients,
+    other_input_after_many_calls, run_before_it_was_approved, one_call_two_doors, nothing_begins_without_space, subagents_have_the_parents_limits, subagents_of_other_clients,
     last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,
     a_pack_to_start_from)}
 STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-contract"}}}) for one in (
@@ -976,6 +1011,7 @@ STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-con
 STORIES |= {one.__name__ + "_on_the_fast_lane": (one, {"config": "fast_lane: {reads: true}\n"}) for one in (
     subagents_have_the_parents_limits, one_call_two_doors, called_past_baton, other_input_after_a_restart, matched_by_id_then_by_input)}
 STORIES.update({
+    "the_queue_of_approvals_is_full": (the_queue_of_approvals_is_full, {"config": "approvals: {per_workspace: 1}\n"}),
     "lies_are_found": (lies_are_found, {"session": {"claims": "require"}}),
     "a_block_is_owed": (a_block_is_owed, {"session": {"handoff": {"dialect": "agent-contract"}}}),
     "nothing_is_owed": (nothing_is_owed, {"session": {"handoff": {"dialect": "none"}}}),

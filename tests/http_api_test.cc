@@ -372,6 +372,8 @@ TEST(HttpApiTable, CodesHaveTheirStatus) {
                                                        {"ACCESS_SCOPE", 403},         {"ACCESS_USER", 403},
                                                        {"STORE_BUSY", 429},           {"WAITING_FULL", 429},
                                                        {"STORE_FULL", 503},           {"REQUEST_FIELD", 400},
+                                                       {"STORE_DISK_LOW", 507},       {"ACTOR_BYTES", 429},
+                                                       {"ACTOR_REQUESTS", 429},       {"ACTOR_ITEMS", 409},
                                                        {"REQUEST_JSON", 400},         {"REQUEST_TYPE", 415},
                                                        {"REQUEST_ROUTE", 404},        {"REQUEST_METHOD", 405},
                                                        {"WORK_FIELD", 422},           {"WORK_EXISTS", 409},

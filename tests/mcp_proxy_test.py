@@ -511,6 +511,24 @@ def user_decides_without_a_token(place):
         need(client.end() == 0, client.stderr())
 
 
+def the_queue_of_approvals_is_full(place):
+    """One place in the queue: another session's call is refused until the first one's approval is decided."""
+    first, second = place.client(), place.client()
+    first.begin()
+    second.begin()
+    number = first.start_call("pay", {"amount": 50})
+    eventually("a person is asked", lambda: place.approval() is not None)
+    denied(second.call("pay", {"amount": 50}), "approval_queue_full")
+    place.decide(place.approval(), "deny")
+    denied(first.wait(number), "checkpoint_denied")
+    number = second.start_call("pay", {"amount": 50})
+    eventually("a person is asked again", lambda: place.approval() is not None)
+    place.decide(place.approval(), "approve")
+    need(json.loads(text_of(second.wait(number))) == {"done": "pay"}, second.answers)
+    need(place.done() == ["pay"], place.done())
+    need(first.end() == 0 and second.end() == 0, first.stderr() + second.stderr())
+
+
 def output_blocked(place):
     client = place.client()
     client.begin()
@@ -1393,6 +1411,7 @@ STORIES = {
     "operations_judged": (operations_judged, {"contracts": {"server:resources.read": {
         "argument_value_invariants": [{"path": "$.uri", "regex": "^file:///srv/"}]}}, "session": {"mcp": {}}}),
     "operations_recorded": (operations_recorded, {}),
+    "the_queue_of_approvals_is_full": (the_queue_of_approvals_is_full, {"config": "approvals: {per_workspace: 1}\n"}),
     "outputs_judged_whole": (outputs_judged_whole, {}),
     "unknown_content_dropped": (unknown_content_dropped, {"session": {"mcp": {"unknown_content": "drop"}}}),
     "answer_that_cannot_be_read": (answer_that_cannot_be_read, {}),

@@ -240,7 +240,7 @@ def test_refuses_to_start(workspace, _):
         file.write("fast_lane: {reads: true}\n")
     refused("--config", lane, store="postgresql://nobody@127.0.0.1:1/none", says=["NODE_CONFIG", "fast_lane", "PostgreSQL"])
     os.chmod(wrong, 0o666)
-    refused("--config", wrong, says=["NODE_CONFIG", "written by anyone"])
+    refused("--config", wrong, says=["NODE_PATH_WRITABLE", "chmod go-w " + wrong])
     # With a certificate and a token other machines are listened to.
     if shutil.which("openssl") is None:
         return
@@ -249,6 +249,137 @@ def test_refuses_to_start(workspace, _):
                     "-subj", "/CN=localhost", "-keyout", key, "-out", certificate], check=True, capture_output=True)
     node = workspace.serve("tls", "--listen", "0.0.0.0:0", "--tls-certificate", certificate, "--tls-key", key)
     assert node.stop() == 0
+
+
+def test_refuses_what_others_can_write(workspace, _):
+    """The configuration, the store, what lies above them, and the keys: refused with the path, the mode and the command that helps."""
+    inner = os.path.join(workspace.folder, "inner")
+    os.makedirs(inner)
+    store = os.path.join(inner, ".baton")
+    workspace.run("init", "--store", store)
+    mode = lambda path: os.stat(path).st_mode & 0o7777
+    assert mode(store) == 0o700 and mode(os.path.join(workspace.folder, "keys")) == 0o700
+    for name in os.listdir(store):
+        assert mode(os.path.join(store, name)) & 0o077 == 0, (name, oct(mode(os.path.join(store, name))))
+
+    def starts():
+        done = workspace.run("work", "list", "--store", store, status=None, BATON_IN_PROCESS="1")
+        return done.returncode == 0, done.stderr
+
+    keys = os.path.join(workspace.folder, "keys")
+    one_key = os.path.join(keys, sorted(os.listdir(keys))[0])
+    for path, changed, code, command in (
+            (store, 0o770, "NODE_PATH_WRITABLE", "chmod go-w "), (store, 0o702, "NODE_PATH_WRITABLE", "chmod go-w "),
+            (store, 0o1777, "NODE_PATH_WRITABLE", "chmod go-w "),
+            (os.path.join(store, "ledger.db"), 0o660, "NODE_PATH_WRITABLE", "chmod go-w "),
+            (os.path.join(store, "config.yaml"), 0o620, "NODE_PATH_WRITABLE", "chmod go-w "),
+            (os.path.join(store, "config.yaml"), 0o602, "NODE_PATH_WRITABLE", "chmod go-w "),
+            (inner, 0o775, "NODE_PATH_WRITABLE", "chmod go-w "), (inner, 0o757, "NODE_PATH_WRITABLE", "chmod go-w "),
+            (keys, 0o750, "NODE_KEYS_OPEN", "chmod 700 "), (keys, 0o701, "NODE_KEYS_OPEN", "chmod 700 "),
+            (one_key, 0o711, "NODE_KEYS_OPEN", "chmod 700 ")):
+        before = mode(path)
+        os.chmod(path, changed)
+        started, said = starts()
+        assert not started and code in said and command + path in said and oct(changed)[2:] in said, (path, oct(changed), said)
+        # The command that is named is enough.
+        subprocess.run((command + path).split(), check=True)
+        started, said = starts()
+        assert started, (path, said)
+        os.chmod(path, before)
+    # A client that would start a node says so at once, and not only the node's log.
+    os.chmod(store, 0o770)
+    began = time.monotonic()
+    done = workspace.run("work", "list", "--store", store, status=None)
+    assert done.returncode == 2 and "NODE_PATH_WRITABLE" in done.stderr and "chmod go-w " + store in done.stderr, done
+    assert time.monotonic() - began < 10, "it waited for a node that cannot start"
+    os.chmod(store, 0o700)
+    if os.geteuid() == 0:
+        os.chown(os.path.join(store, "config.yaml"), 54321, -1)
+        started, said = starts()
+        assert not started and "NODE_PATH_OWNER" in said and "54321" in said, said
+        os.chown(os.path.join(store, "config.yaml"), 0, -1)
+    # To enter, and to read, is no matter of this; and a sticky folder above lets nobody replace what is ours.
+    for path, changed in ((store, 0o750), (store, 0o711), (inner, 0o1777), (os.path.join(store, "config.yaml"), 0o644)):
+        before = mode(path)
+        os.chmod(path, changed)
+        assert starts()[0], (path, oct(changed), starts())
+        os.chmod(path, before)
+    # By a link: the folder that the link lies in counts, and the one that it leads to.
+    links = os.path.join(workspace.folder, "links")
+    os.makedirs(links)
+    os.symlink(store, os.path.join(links, "store"))
+    done = lambda: workspace.run("work", "list", "--store", os.path.join(links, "store"), status=None, BATON_IN_PROCESS="1")
+    assert done().returncode == 0, done()
+    for path in (links, inner):
+        os.chmod(path, 0o777)
+        assert "NODE_PATH_WRITABLE" in done().stderr and path in done().stderr, done()
+        os.chmod(path, 0o755)
+    # Nothing is made where others could replace it.
+    os.chmod(inner, 0o777)
+    refused = workspace.run("init", "--store", os.path.join(inner, "new"), status=None)
+    assert refused.returncode == 2 and "NODE_PATH_WRITABLE" in refused.stderr and not os.path.exists(os.path.join(inner, "new")), refused
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------------
+
+
+def test_little_space(workspace, operator):
+    """A floor that no disk is above: the node starts, says so, and begins nothing."""
+    node = workspace.serve()
+    assert node.request("POST", "/v1/work", {"title": "before", "phase": "IMPLEMENTATION"}, token=operator).status == 201
+    made = node.request("POST", "/v1/tokens", {"actor": "bob", "kind": "agent"}, token=operator).json
+    claimed = node.request("POST", "/v1/claim", {}, token=made["token"]).json["session"]
+    status = node.request("GET", "/v1/status", token=operator).json["disk"]
+    assert status["low"] is False and status["floor_bytes"] == 256 << 20 and status["free_bytes"] > 0, status
+    assert node.stop() == 0
+    with open(workspace.config_file, "w") as file:
+        file.write(f"exit_protocol: true\nlimits: {{disk_free_bytes: {1 << 50}}}\n")
+    node = workspace.serve("b")
+    with open(node.log) as file:
+        assert "STORE_DISK_LOW" in file.read()
+    refused = node.request("POST", "/v1/work", {"title": "after"}, token=operator)
+    assert refused.status == 507 and refused.code == "STORE_DISK_LOW" and "Retry-After" not in refused.headers, refused
+    assert node.request("POST", "/v1/claim", {}, token=made["token"]).code == "STORE_DISK_LOW"
+    assert node.request("POST", "/v1/sessions", {}, token=made["token"]).code == "STORE_DISK_LOW"
+    assert node.request("POST", "/v1/tokens", {"actor": "zoe", "kind": "agent"}, token=operator).code == "STORE_DISK_LOW"
+    status = node.request("GET", "/v1/status", token=operator).json["disk"]
+    assert status["low"] is True, status
+    said = workspace.run("status", "--node", "unix:" + node.socket_path)
+    assert "STORE_DISK_LOW" in said, said
+    assert len(node.request("GET", "/v1/work", token=operator).json["items"]) == 1
+    freed = node.request("POST", f"/v1/sessions/{claimed['id']}/release", {}, token=made["token"], session=claimed["token"])
+    assert freed.status == 200, freed
+    revoked = node.request("POST", f"/v1/tokens/{made['token'].split('_')[2]}/revoke", {}, token=operator)
+    assert revoked.status == 200, revoked
+    assert node.stop() == 0
+    workspace.verify()
+
+
+def test_limits_of_actors(workspace, operator):
+    with open(workspace.config_file, "w") as file:
+        file.write("limits: {per_actor: {items: 2, requests_per_second: 20, bytes_per_hour: 3000}}\n")
+    node = workspace.serve()
+    tokens = {name: node.request("POST", "/v1/tokens", {"actor": name, "kind": "agent"}, token=operator).json["token"]
+              for name in ("alice", "bob", "carol")}
+    for _ in range(2):
+        assert node.request("POST", "/v1/work", {"title": "one"}, token=tokens["alice"]).status == 201
+    refused = node.request("POST", "/v1/work", {"title": "one"}, token=tokens["alice"])
+    assert refused.status == 409 and refused.code == "ACTOR_ITEMS" and "Retry-After" not in refused.headers, refused
+    # Bytes: what begins work is refused, with the time after which it may be tried again.
+    assert node.request("POST", "/v1/work", {"title": "one", "text": "x" * 4000}, token=tokens["bob"]).status == 201
+    refused = node.request("POST", "/v1/work", {"title": "two"}, token=tokens["bob"])
+    assert refused.status == 429 and refused.code == "ACTOR_BYTES", refused
+    assert 1 <= int(refused.headers["Retry-After"]) <= 4 * 3600, refused.headers
+    # Requests: each actor has its own, and operators have no limit.
+    answers = [node.request("GET", "/v1/work", token=tokens["carol"]) for _ in range(200)]
+    late = [one for one in answers if one.status == 429]
+    assert late and len(answers) - len(late) >= 20, [one.status for one in answers]
+    assert all(one.code == "ACTOR_REQUESTS" and int(one.headers["Retry-After"]) >= 1 for one in late), late[0]
+    assert all(node.request("GET", "/v1/work", token=operator).status == 200 for _ in range(50))
+    time.sleep(1.1)
+    assert node.request("GET", "/v1/work", token=tokens["carol"]).status == 200
+    assert node.stop() == 0
+    workspace.verify()
 
 
 # --- clients that behave badly ----------------------------------------------------------------------------------------------
@@ -401,7 +532,7 @@ def main():
     streams = int(sys.argv[sys.argv.index("--streams") + 1]) if "--streams" in sys.argv else 2000
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     tests = [test_ready_and_alone, test_ends_in_order, test_killed_and_back, test_fast_lane, test_idle_end, test_stop_by_request,
-             test_refuses_to_start, test_bad_clients, test_started_by_a_client, test_without_a_node, test_log,
+             test_refuses_to_start, test_refuses_what_others_can_write, test_little_space, test_limits_of_actors, test_bad_clients, test_started_by_a_client, test_without_a_node, test_log,
              lambda workspace, operator: test_many_streams(workspace, operator, streams)]
     for test in tests:
         name = test.__name__ if test.__name__ != "<lambda>" else "test_many_streams"

@@ -194,8 +194,9 @@ constexpr std::size_t kStepCallsMax = 64;                          // calls of o
 constexpr std::size_t kCallIdBytesMax = 128;                       // clients' own ids of calls
 constexpr std::size_t kOpenCallsMax = 256;                         // of a session: beyond it settle some first
 constexpr std::int64_t kApprovalSecondsMax = 10 * 366 * 86'400LL;  // a contract that says longer waits this long
-constexpr std::size_t kApprovalsPerSessionMax = 3;                 // stated: waiting ones
-constexpr std::size_t kApprovalsPerWorkspaceMax = 20;              // stated
+// Actors whose use is measured at one time. An actor that would need one more takes the place of the one that used least of late.
+constexpr std::size_t kActorsMeasuredMax = 4096;
+constexpr std::int64_t kDiskLookNanoseconds = 1'000'000'000;       // the free space is asked for at most this often
 constexpr std::size_t kArtifactsMax = 64;                          // of one handoff of a workflow
 constexpr std::size_t kArtifactNameBytesMax = 128;
 constexpr std::size_t kArtifactBytesMax = 1u << 20;

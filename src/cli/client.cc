@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/credentials.h"
 #include "cli/input.h"
+#include "cli/paths.h"
 #include "cli/render.h"
 #include "cli/unlock.h"
 #include "diagnostics/diagnostic.h"
@@ -397,7 +398,14 @@ Result<void> Client::start() {
   if (!store) return tl::make_unexpected(store.error());
   const std::string file = (fs::path(serve_.store) / "config.yaml").string();
   std::error_code ignored;
-  if (fs::exists(file, ignored)) {
+  const bool is_configured = fs::exists(file, ignored);
+  const auto place = ledger_place(world_, {.store = serve_.store, .keys = serve_.keys});
+  if (auto own = need_own_paths(world_, {.store = serve_.store,
+                                         .configuration = is_configured ? file : std::string(),
+                                         .keys = place ? place->keys.string() : std::string()});
+      !own)
+    return own;
+  if (is_configured) {
     const auto text = read_document(world_, file, limits::kYamlBytesMax);
     if (!text) return tl::make_unexpected(text.error());
     const auto read = workspace::read_config(*text);

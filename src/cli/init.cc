@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // baton init: a store, its ledger, its keys, and the first operator.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -74,12 +78,24 @@ constexpr std::string_view kConfig =
 # Where seals of the ledger are kept beside it: folder:/path, git:/path or https://...
 # witness: []
 
-# What a node holds its clients to.
+# How many approvals may wait for a decision: of one session, and of all.
+# approvals:
+#   per_session: 3
+#   per_workspace: 500
+
+# What a node holds its clients to. With less free space than disk_free_bytes the node begins no work; 0: it does not look.
+# per_actor is for everyone but operators; 0: no limit.
 # limits:
 #   body_bytes: 1048576
 #   connections: 8192
 #   waiting_claims: 4096
 #   wait_seconds: 600
+#   disk_free_bytes: 268435456
+#   per_actor:
+#     items: 10000
+#     approvals: 500
+#     bytes_per_hour: 17179869184
+#     requests_per_second: 20000
 )";
 
 constexpr std::string_view kIgnored =
@@ -87,11 +103,16 @@ constexpr std::string_view kIgnored =
     "committed.\n*\n!.gitignore\n"
     "!config.yaml\n";
 
-// Writes a file unless it is there.
+// Writes a file, mode 0600, unless it is there.
 Result<bool> write_new(const fs::path& file, std::string_view text) {
-  std::FILE* out = std::fopen(file.c_str(), "wxe");
-  if (out == nullptr) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
     if (errno == EEXIST) return false;
+    return failure("writing " + file.string(), std::generic_category().message(errno));
+  }
+  std::FILE* out = ::fdopen(descriptor, "w");
+  if (out == nullptr) {
+    ::close(descriptor);
     return failure("writing " + file.string(), std::generic_category().message(errno));
   }
   const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();

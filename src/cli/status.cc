@@ -131,6 +131,12 @@ int status(World& world, const Arguments& arguments) {
   line("store", shown(root["store"], 400));
   line("ledger", shown(root["ledger"]["origin"], 200) + ", " + shown(root["ledger"]["size"], 24) + " entries");
   line("up", shown(root["uptime_seconds"], 24) + " s");
+  if (const json::Node disk = root["disk"])
+    line("disk", (disk["free_bytes"] ? shown(disk["free_bytes"], 24) + " bytes free" : std::string("not known")) +
+                     (disk["low"].is_true() ? painted(", less than the " + shown(disk["floor_bytes"], 24) +
+                                                          " that must be: the node begins no work (STORE_DISK_LOW)",
+                                                      "31", world.colour)
+                                            : ""));
   line("exit protocol", root["exit_protocol"].is_true() ? "on" : "off");
   std::vector<std::string> phases, sessions;
   for (const json::Member phase : root["work"].members())

@@ -84,6 +84,7 @@ Workings::Workings(Surroundings given)
                                line.set("problem", secrets::redact(failure.text()));
                                if (log) log(line);
                              })),
+      requests(around.cases.config().limits.per_actor.requests_per_second, kNanosecondsPerSecond),
       started_ns(around.clock.monotonic_ns()),
       started_at(around.clock.now()) {}
 
@@ -190,6 +191,8 @@ std::vector<Diagnostic> Asked::let_in() {
   if (!identified && identified.error().code == Code::ACCESS_UNAVAILABLE) return {std::move(identified.error())};
   if (!identified) return turned_away(std::move(identified.error()));
   caller = std::move(*identified);
+  // Nothing is recorded about it: that would be what the limit is there to prevent.
+  if (auto over = over_quota()) return {std::move(*over)};
 
   auto refused = access.check(caller, route_->action);
   switch (route_->door) {
@@ -209,6 +212,15 @@ std::vector<Diagnostic> Asked::let_in() {
   }
   if (refused) return turned_away(std::move(*refused));
   return {};
+}
+
+std::optional<Diagnostic> Asked::over_quota() {
+  if (runtime::is_exempt(caller)) return std::nullopt;
+  const auto wait = workings_->requests.take(caller.actor.id, began_ns_);
+  if (!wait) return std::nullopt;
+  retry_seconds_ = *wait / kNanosecondsPerSecond + 1;
+  return report(Code::ACTOR_REQUESTS, {},
+                {{"actor", caller.actor.id}, {"max", std::to_string(workings_->requests.limit())}});
 }
 
 std::vector<Diagnostic> Asked::read() {
@@ -276,6 +288,10 @@ void Asked::refuse(const std::vector<Diagnostic>& refused) {
     if (method == allowed_.front()) response.headers.push_back({"Allow", ""});
     response.headers.back().value += (method == allowed_.front() ? "" : ", ") + std::string(method);
   }
+  if (retry_seconds_ > 0) {
+    std::erase_if(response.headers, [](const net::Header& header) { return header.name == "Retry-After"; });
+    response.headers.push_back({"Retry-After", std::to_string(retry_seconds_)});
+  }
   finished(response.status, info(refused.front().code).name);
   exchange_->respond(std::move(response));
 }
@@ -294,7 +310,10 @@ void Asked::fail(const Failure& failure) {
 
 void Asked::settle(const Result<runtime::Answer>& result) {
   if (!result) return fail(result.error());
-  if (!result->refused.empty()) return refuse(result->refused);
+  if (!result->refused.empty()) {
+    retry_seconds_ = result->retry_seconds;
+    return refuse(result->refused);
+  }
   net::ServerResponse response;
   if (result->created) response.status = 201;
   json::Value what = result->body;

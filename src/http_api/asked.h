@@ -19,6 +19,7 @@
 #include "http_api/members.h"
 #include "http_api/reading_pool.h"
 #include "http_api/routes.h"
+#include "runtime/actor_quota.h"
 
 namespace baton::http_api {
 
@@ -39,6 +40,7 @@ struct Workings {
   std::atomic<std::size_t> being_answered{0};
   LogBudget log_budget;
   HookMemory hooks;
+  runtime::ActorQuota requests;  // of each actor, a second
   const std::int64_t started_ns;  // monotonic
   const Time started_at;
 };
@@ -77,6 +79,7 @@ class Asked {
  private:
   std::vector<Diagnostic> find_route();
   std::vector<Diagnostic> let_in();
+  std::optional<Diagnostic> over_quota();
   std::vector<Diagnostic> read();
   std::vector<Diagnostic> check_headers();
   // Access was refused: recorded, counted.
@@ -89,6 +92,7 @@ class Asked {
   const Route* route_ = nullptr;
   const std::int64_t began_ns_;
   std::vector<std::string_view> allowed_;  // methods, when the method was wrong
+  std::int64_t retry_seconds_ = 0;  // refused: Retry-After; 0: as its status has it
   bool answered_ = false;
 };
 using AskedPtr = std::shared_ptr<Asked>;

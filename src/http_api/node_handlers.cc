@@ -121,6 +121,13 @@ Result<json::Value> status_of_node(Workings& workings) {
     out.set(what, counts->find(what) != nullptr ? *counts->find(what) : json::Value::object());
   out.set("node", std::move(node));
   out.set("exit_protocol", around.cases.config().policy.exit_protocol);
+  if (const auto disk = around.cases.disk()) {
+    json::Value told = json::Value::object();
+    told.set("floor_bytes", disk->floor);
+    if (disk->free) told.set("free_bytes", *disk->free);
+    told.set("low", disk->is_low);
+    out.set("disk", std::move(told));
+  }
   return out;
 }
 

@@ -57,9 +57,11 @@ constexpr std::array kStatuses = {
     StatusRow{"WORKFLOW_UNKNOWN", 404},
     StatusRow{"WORK_UNKNOWN", 404},
     // Does the state allow it?
+    StatusRow{"ACTOR_ITEMS", 409},
     StatusRow{"ANSWER_", 409},
     StatusRow{"APPROVAL_", 409},
     StatusRow{"APPROVAL_OWN", 403},
+    StatusRow{"approval_queue_full", 409},
     StatusRow{"CALL_", 409},
     StatusRow{"call_not_open", 409},
     StatusRow{"CLAIM_", 409},
@@ -96,6 +98,8 @@ constexpr std::array kStatuses = {
     StatusRow{"HANDOFF_TOO_LARGE", 413},
     StatusRow{"LEDGER_TOO_LARGE", 413},
     StatusRow{"UAIX_TOO_LARGE", 413},
+    StatusRow{"ACTOR_BYTES", 429},
+    StatusRow{"ACTOR_REQUESTS", 429},
     StatusRow{"STORE_BUSY", 429},
     StatusRow{"WAITING_FULL", 429},
     // Can the node do it now?
@@ -104,6 +108,7 @@ constexpr std::array kStatuses = {
     StatusRow{"LEDGER_SECRET", 422},
     StatusRow{"NODE_", 503},
     StatusRow{"STORE_", 503},
+    StatusRow{"STORE_DISK_LOW", 507},
 };
 
 // "CLAIM_HELD" in words: the same for every occurrence, as a title has to be.

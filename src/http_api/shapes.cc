@@ -424,7 +424,10 @@ const std::vector<Shape>& shapes() {
         {"work", "integers", true, "items by phase"},
         {"sessions", "integers", true, "sessions by state"},
         {"node", "object"},
-        {"exit_protocol", "boolean", true, "are exit signals acted on?"}}},
+        {"exit_protocol", "boolean", true, "are exit signals acted on?"},
+        {"disk", "object", false,
+         "where the store lies in a folder: `floor_bytes`, `free_bytes`, and `low`: with less than the floor the node "
+         "begins no work"}}},
       {"Adoption",
        "A coding agent of a project that is wired to the store.",
        {{"id", "string"},

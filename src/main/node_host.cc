@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 #include <pwd.h>
-#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "cli/credentials.h"
 #include "cli/input.h"
+#include "cli/paths.h"
 #include "cli/render.h"
 #include "cli/stores.h"
 #include "main/adoption_watch.h"
@@ -71,29 +72,28 @@ struct FoundConfig {
   std::string folder;  // where its secret files lie
 };
 
-// Only somebody who could change the node itself may have written what it reads.
-Result<void> check_owner(const std::string& file) {
-  struct stat status = {};
-  if (::stat(file.c_str(), &status) != 0) return {};  // reading it will say why
-  if (status.st_uid != ::geteuid() && status.st_uid != 0)
-    return failure_of(Code::NODE_CONFIG, "reading the configuration",
-                      {{"file", file}, {"problem", "belongs to another user"}});
-  if ((status.st_mode & S_IWOTH) != 0)
-    return failure_of(Code::NODE_CONFIG, "reading the configuration",
-                      {{"file", file}, {"problem", "can be written by anyone"}});
-  return {};
+// Of the file system that the folder is on, what its user may still fill. Nothing: it cannot be found out.
+std::optional<std::uint64_t> free_bytes(const std::string& folder) {
+  struct statvfs status = {};
+  if (::statvfs(folder.c_str(), &status) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+// The file that was named, or the one in the store's folder. Empty: there is none.
+std::string config_file(const cli::ServeOptions& options, const cli::Location& location) {
+  std::error_code ignored;
+  if (options.config.empty() && location.kind == cli::LocationKind::Folder)
+    if (const fs::path usual = fs::path(location.text) / "config.yaml"; fs::exists(usual, ignored))
+      return usual.string();
+  return options.config;
 }
 
 Result<FoundConfig> find_config(cli::World& world, const cli::ServeOptions& options, const cli::Location& location) {
-  std::string file = options.config;
+  const std::string file = config_file(options, location);
   std::error_code ignored;
-  if (file.empty() && location.kind == cli::LocationKind::Folder)
-    if (const fs::path usual = fs::path(location.text) / "config.yaml"; fs::exists(usual, ignored))
-      file = usual.string();
   FoundConfig found;
   std::string text;
   if (!file.empty()) {
-    if (auto checked = check_owner(file); !checked) return tl::make_unexpected(checked.error());
     auto read = cli::read_document(world, file, limits::kYamlBytesMax);
     if (!read) return tl::make_unexpected(read.error());
     text = std::move(*read);
@@ -297,8 +297,16 @@ NodeHost::~NodeHost() { close(milliseconds(0)); }
 Result<std::unique_ptr<NodeHost>> NodeHost::prepare(const Given& given, bool create) {
   auto inside = std::make_unique<Inside>(given.world, given.options, given.log);
   Inside& in = *inside;
+  std::error_code ignored;
   in.location = cli::locate_store(in.world, in.options.store);
-  // The configuration first: it can be wrong without anybody being disturbed.
+  // The configuration first: it can be wrong without anybody being disturbed. Before it is read, who else could have written it.
+  const auto place = cli::ledger_place(in.world, {.store = in.options.store, .keys = in.options.keys});
+  if (auto checked = cli::need_own_paths(
+          in.world, {.store = in.location.kind == cli::LocationKind::Folder ? in.location.text : std::string(),
+                     .configuration = config_file(in.options, in.location),
+                     .keys = place ? place->keys.string() : std::string()});
+      !checked)
+    return tl::make_unexpected(checked.error());
   auto config = find_config(in.world, in.options, in.location);
   if (!config) return tl::make_unexpected(config.error());
   in.config = std::move(config->config);
@@ -308,6 +316,9 @@ Result<std::unique_ptr<NodeHost>> NodeHost::prepare(const Given& given, bool cre
   in.open = std::move(*open);
   in.cases =
       std::make_unique<runtime::UseCases>(*in.open.store, *in.open.ledger, in.world.clock, in.world.random, in.config);
+  // The server of a store on PostgreSQL has a disk of its own, which a node cannot know.
+  if (in.location.kind == cli::LocationKind::Folder)
+    in.cases->watch_disk([folder = fs::absolute(in.location.text, ignored).string()] { return free_bytes(folder); });
   if (auto done = in.cases->protect(protected_paths(in.world, in.options, in.location)); !done)
     return tl::make_unexpected(done.error());
   std::unique_ptr<NodeHost> host(new NodeHost(std::move(inside)));
@@ -354,6 +365,9 @@ Result<void> NodeHost::start(const Given& given) {
     if (log) log(line);
   };
   const auto warn = options.log;
+  if (const auto disk = in.cases->disk(); disk && disk->is_low)
+    warn("STORE_DISK_LOW: " + std::to_string(disk->free.value_or(0)) + " bytes are free where the store lies; below " +
+         std::to_string(disk->floor) + " the node begins no work, and still settles, hands off and releases");
   auto node = runtime::Node::start(*in.open.store, *in.open.ledger, in.world.clock, *in.cases, *in.access, in.config,
                                    std::move(options));
   if (!node) return tl::make_unexpected(node.error());

@@ -49,6 +49,21 @@ Result<void> count(const work::Item& item, store::Transaction& transaction) {
   return *row ? transaction.update(tables::kCounters, counted) : transaction.insert(tables::kCounters, counted);
 }
 
+// How many items of an actor are not done: kCounters, `items/` and the actor. There is no row for none.
+Result<void> count_for_actor(const std::optional<work::Item>& before, const work::Item& now,
+                             store::Transaction& transaction) {
+  if (now.counts_for.empty()) return {};
+  const int change = (now.is_done() ? 0 : 1) - (!before || before->is_done() ? 0 : 1);
+  if (change == 0) return {};
+  const std::string name = open_items_of(now.counts_for);
+  const auto row = transaction.get(tables::kCounters, {name});
+  if (!row) return tl::make_unexpected(row.error());
+  const std::int64_t count = (*row ? number_at(**row, 1) : 0) + change;
+  if (count <= 0) return *row ? transaction.erase(tables::kCounters, {name}) : Result<void>();
+  const Row counted = {name, count};
+  return *row ? transaction.update(tables::kCounters, counted) : transaction.insert(tables::kCounters, counted);
+}
+
 Result<void> wait_for(const work::Item& item, store::Transaction& transaction) {
   for (const std::string& dependency : item.open_dependencies)
     if (auto done = transaction.insert(tables::kWorkDependencies, {dependency, item.id}); !done) return done;
@@ -89,6 +104,7 @@ Result<void> fold_work_event(const Event& event, json::Node payload, store::Tran
   if (auto done = item ? transaction.update(tables::kWorkItems, now) : transaction.insert(tables::kWorkItems, now);
       !done)
     return done;
+  if (auto done = count_for_actor(item, *effect->item, transaction); !done) return done;
   if (event.type == work::kCreated) return wait_for(*effect->item, transaction);
   if (event.type == work::kDependencyDone || event.type == work::kDependencyAborted) {
     std::string dependency;

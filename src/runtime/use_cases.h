@@ -52,6 +52,9 @@ struct Caller {
       {};  // of the supervised agent it descends from, when it shows no token of a session; else empty
 };
 
+// `limits.per_actor` is not for operators and the node itself. A session that an operator opened is its agent's.
+bool is_exempt(const Caller& caller);
+
 struct Mutation {
   Caller caller;
   std::string idempotency_key = {};  // empty: none
@@ -64,6 +67,7 @@ struct Answer {
   std::optional<Acknowledgement::Place> entry = {};  // the entry that records it; nothing when nothing was recorded
   bool replayed = false;                             // the first answer to an idempotency key, again
   bool created = false;                              // something new has an address
+  std::int64_t retry_seconds = 0;                    // refused: by then it may be accepted; 0: time does not help
 };
 using Answered = std::function<void(Result<Answer>)>;
 
@@ -301,6 +305,18 @@ class UseCases {
   void open_fast_lane();
   void close_fast_lane();
   std::uint64_t fast_reads() const;  // that were decided on it
+
+  // The free space of the store's file system in bytes, or nothing when it cannot be found out. With less than the configuration's
+  // `limits.disk_free_bytes`, what begins work is refused: STORE_DISK_LOW. Before anything is asked; without it there is no limit.
+  using FreeBytes = std::function<std::optional<std::uint64_t>()>;
+  void watch_disk(FreeBytes free_bytes);
+  // As of the last look, at most a second ago. Nothing: it is not watched.
+  struct DiskState {
+    std::uint64_t floor = 0;
+    std::optional<std::uint64_t> free;  // nothing: it cannot be found out, which counts as enough
+    bool is_low = false;
+  };
+  std::optional<DiskState> disk();
 
   // What no agent may touch, beside what is protected by its name everywhere, and the folders of packs that are active. Before anything is
   // asked.

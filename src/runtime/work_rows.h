@@ -25,6 +25,8 @@ store::Row row_of(const work::Item& item);
 Result<work::Item> read_item(const store::Row& row);
 
 store::Row row_of(const work::Session& session);
+// The row of kCounters with the number of items that the actor created and that are not done.
+inline std::string open_items_of(std::string_view actor_id) { return "items/" + std::string(actor_id); }
 Result<work::Session> read_session(const store::Row& row);
 
 store::Row row_of(const Token& token);

@@ -151,6 +151,7 @@ Result<void> Unit::record(std::shared_ptr<const ledger::Draft> draft) {
                       draft->payload};
     if (auto folded = fold(event, transaction_); !folded) return folded;
   }
+  bytes_added_ += draft->payload.size();
   recorded_.drafts.push_back(std::move(draft));
   return {};
 }
@@ -167,6 +168,7 @@ Result<void> Unit::keep(const ledger::Blob& blob) {
                       {{"problem", "holds content that was erased from this ledger"}});
   if (*there) return {};  // the same content is there once
   if (auto begun = write_begins(); !begun) return begun;
+  bytes_added_ += blob.bytes.size();
   return transaction_.insert(store::tables::kBlobs,
                              {blob.sha256, blob.bytes, blob.key.empty() ? store::Value() : store::Value(blob.key)});
 }

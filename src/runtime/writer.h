@@ -84,6 +84,8 @@ class Unit {
 
   // Keeps a blob; the payload that refers to it is appended by the same use case.
   Result<void> keep(const ledger::Blob& blob);
+  // Bytes of the payloads and blobs that this use case has added so far.
+  std::size_t bytes_added() const { return bytes_added_; }
   // Makes a blob's content unrecoverable, row kept; the entry that says so is appended by the same use case.
   Result<void> erase_content(std::string_view sha256);
 
@@ -100,6 +102,7 @@ class Unit {
 
   RowCache& transaction_;  // the batch's: what was read or written once is not asked for again
   Recorded& recorded_;
+  std::size_t bytes_added_ = 0;
   bool store_failed_ = false;
   bool has_savepoint_ = false;  // made at the first write: most use cases only append, and an entry is only a draft yet
 };

@@ -117,7 +117,8 @@ class StepJudge {
     if (out.asked && asked_ == proposal_.approvals_left) {
       out.asked.reset();
       return block(out, refusal(Code::approval_queue_full,
-                                {{"count", std::to_string(waiting())}, {"scope", proposal_.approvals_scope}}));
+                                {{"count", std::to_string(proposal_.approvals_waiting + asked_)},
+                                 {"scope", proposal_.approvals_scope}}));
     }
     if (out.asked) {
       ++asked_;
@@ -140,12 +141,6 @@ class StepJudge {
   void need_digest(const Proposed& call, CallVerdict& out) {
     if (!out.digest.empty()) return;
     if (auto digest = digest_of(call.arguments.root())) out.digest = std::move(*digest);
-  }
-
-  std::size_t waiting() const {
-    return asked_ + static_cast<std::size_t>(std::ranges::count_if(state_.open, [](const OpenCall& call) {
-             return call.state == CallState::Awaiting && call.asks;
-           }));
   }
 
   // The same call again while it waits is the call that waits. Of a response with one call: others would be held with it anew.

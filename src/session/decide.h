@@ -62,7 +62,8 @@ struct Proposal {
   std::optional<json::Decimal> estimate = {};
   bool lease_stale = false;                      // the session no longer holds its lease
   std::size_t approvals_left = SIZE_MAX;         // how many more may wait, and of whom:
-  std::string_view approvals_scope = "session";  // this session, or the workspace
+  std::string_view approvals_scope = "session";  // this session, the workspace, the actor who asks
+  std::size_t approvals_waiting = 0;             // of that scope, now
   const Commons* commons = nullptr;              // of its workflow; null: it has none
 };
 

@@ -39,7 +39,7 @@ extern const Index& kSessionsByWork;  // work_id
 // Which items wait for which: depends_on, work_id. Only while they wait.
 extern const Table kWorkDependencies;
 
-// Numbers that count up: name, value. `work` is the last of W-1, W-2, ...
+// Numbers: name, value. `work` is the last of W-1, W-2, ...; `items/ACTOR` how many items that the actor created are not done.
 extern const Table kCounters;
 
 // Tokens of actors: token_id, token (JSON, with the hash of its secret).

@@ -140,6 +140,7 @@ Ruling create(const NewWork& asked, bool there, std::span<const std::optional<It
       .with("depends_on", list_of(asked.depends_on))
       .with("open_dependencies", list_of(std::move(open)))
       .with("labels", list_of(sorted(asked.labels)))
+      .with_text("counts_for", asked.counts_for)
       .with_text("pr_url", asked.pr_url)
       .with_text("commit", asked.commit);
 }

@@ -165,6 +165,7 @@ void created(Change& change) {
   item.priority = payload.number<std::int32_t>("priority");
   item.created_at = item.waiting_since = change.at;
   item.created_by = payload.text("created_by");
+  item.counts_for = payload.optional_text("counts_for");
   item.depends_on = payload.list("depends_on");
   item.open_dependencies = payload.list("open_dependencies");
   for (std::string& label : payload.list("labels")) add_sorted(item.labels, std::move(label));

@@ -235,6 +235,7 @@ constexpr std::array kItemFields = {
     always<&Item::created_at>("created_at"),
     always<&Item::changed_at>("changed_at"),
     always<&Item::created_by>("created_by"),
+    unless_empty<&Item::counts_for>("counts_for"),
     always<&Item::waiting_since>("waiting_since"),
     unless_empty<&Item::depends_on>("depends_on"),
     unless_empty<&Item::open_dependencies>("open_dependencies"),

@@ -41,6 +41,7 @@ struct NewWork {
   std::int64_t priority = 5;
   std::vector<std::string> depends_on, labels;
   std::string pr_url, commit;
+  std::string counts_for = {};  // the actor whose open items it is counted among; empty: nobody's
 };
 // `dependencies` are the items depends_on names, in that order; nothing where there is none. `there`: the id is taken.
 // WORK_ID, WORK_FIELD (title 1..200 characters, text and lists within limits, control characters), WORK_EXISTS, WORK_DEPENDENCY.

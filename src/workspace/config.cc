@@ -166,6 +166,28 @@ constexpr std::array kWebhookFields = {
 
 // --- the rest ---------------------------------------------------------------------------------------------------------
 
+constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;  // beyond any disk, and far from an overflow
+
+constexpr std::array kActorFields = {
+    Field<ActorLimits>{"items", integer<&ActorLimits::items, 0, 10'000'000>},
+    Field<ActorLimits>{"approvals", integer<&ActorLimits::approvals, 0, 10'000>},
+    Field<ActorLimits>{"bytes_per_hour", integer<&ActorLimits::bytes_per_hour, 0, kBytesMax>},
+    Field<ActorLimits>{"requests_per_second", integer<&ActorLimits::requests_per_second, 0, 10'000'000>},
+};
+
+void read_per_actor(Findings& findings, Value value, NodeLimits& into) {
+  read_object(findings, value, kActorFields, into.per_actor);
+}
+
+constexpr std::array kApprovalFields = {
+    Field<ApprovalLimits>{"per_session", integer<&ApprovalLimits::per_session, 1, 64>},
+    Field<ApprovalLimits>{"per_workspace", integer<&ApprovalLimits::per_workspace, 1, 10'000>},
+};
+
+void read_approvals(Findings& findings, Value value, Config& into) {
+  read_object(findings, value, kApprovalFields, into.approvals);
+}
+
 // net/http_server.h has what each means.
 constexpr std::array kLimitFields = {
     Field<NodeLimits>{"body_bytes", integer<&NodeLimits::body_bytes, 1'024, limits::kJsonBytesMax>},
@@ -176,6 +198,8 @@ constexpr std::array kLimitFields = {
     Field<NodeLimits>{"read_seconds", integer<&NodeLimits::read_seconds, 1, 300>},
     Field<NodeLimits>{"idle_seconds", integer<&NodeLimits::idle_seconds, 1, 3'600>},
     Field<NodeLimits>{"wait_seconds", integer<&NodeLimits::wait_seconds, 1, 3'600>},
+    Field<NodeLimits>{"disk_free_bytes", integer<&NodeLimits::disk_free_bytes, 0, kBytesMax>},
+    Field<NodeLimits>{"per_actor", read_per_actor},
 };
 
 void read_exit_protocol(Findings& findings, Value value, Config& into) {
@@ -224,6 +248,7 @@ constexpr std::array kFields = {
     Field<Config>{"required_checks", in_policy<texts<&Policy::required_checks, kCheckName>>},
     Field<Config>{"webhooks", object<kWebhookFields, Config>},
     Field<Config>{"witness", read_witness},
+    Field<Config>{"approvals", read_approvals},
     Field<Config>{"limits", read_limits},
     Field<Config>{"fast_lane", read_fast_lane},
 };

@@ -29,6 +29,20 @@ struct WebhookTarget {
   std::vector<std::string> streams;  // `work/*`; none: all
 };
 
+// How many approvals may wait for a decision.
+struct ApprovalLimits {
+  std::uint64_t per_session = 3;
+  std::uint64_t per_workspace = 500;
+};
+
+// How much one actor may use; 0: no limit. Operators and the node itself are exempt.
+struct ActorLimits {
+  std::uint64_t items = 10'000;                      // work items it created that are not completed
+  std::uint64_t approvals = 500;                     // approvals it asked for that wait for a decision
+  std::uint64_t bytes_per_hour = std::uint64_t{16} << 30;  // entries and blobs that its requests make; of one node
+  std::uint64_t requests_per_second = 20'000;        // of one node
+};
+
 // What a node holds its clients to (net/http_server.h has what each means).
 struct NodeLimits {
   std::uint64_t body_bytes = 1u << 20;
@@ -39,6 +53,9 @@ struct NodeLimits {
   std::int64_t read_seconds = 10;
   std::int64_t idle_seconds = 60;
   std::int64_t wait_seconds = 600;  // the longest a claim may wait
+  // With less free space on the file system of the store, no work begins; 0: not looked at. Stores in a folder only.
+  std::uint64_t disk_free_bytes = std::uint64_t{256} << 20;
+  ActorLimits per_actor;
 };
 
 struct Config {
@@ -48,6 +65,7 @@ struct Config {
   std::vector<WebhookTarget> webhooks_out;
   std::vector<std::string> witnesses;
   NodeLimits limits;
+  ApprovalLimits approvals;
   bool fast_lane_reads = false;  // reads on which nothing depends are recorded a little after they were answered
   std::string digest;            // SHA-256 of the file's bytes, hexadecimal; of nothing when there is no file
 };

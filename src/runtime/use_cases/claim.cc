@@ -370,7 +370,8 @@ void go_on(Engine& engine, const Mutation& by, std::shared_ptr<const Wanted> wan
       },
       {.finish_replay = [&engine](store::Reader& reader,
                                   Answer& answer) { return dress_replay(engine, reader, answer); },
-       .reads = std::move(reads)});
+       .reads = std::move(reads),
+       .adds = Engine::Adds::Work});
 }
 
 }  // namespace

@@ -19,7 +19,23 @@ Result<std::string> next_id(Act& act) {
   }
 }
 
+// Counts the new item among the actor's, unless it is exempt. The row is locked: of two nodes only one adds to it at a time.
+Result<void> count_for_actor(Act& act, work::NewWork& asked) {
+  asked.counts_for.clear();
+  const std::uint64_t most = act.engine.config.limits.per_actor.items;
+  if (most == 0 || is_exempt(act.caller())) return {};
+  asked.counts_for = act.caller().actor.id;
+  const auto row = act.unit.get(store::tables::kCounters, {open_items_of(asked.counts_for)});
+  if (!row) return tl::make_unexpected(row.error());
+  const std::int64_t count = *row ? number_at(**row, 1) : 0;
+  if (count < static_cast<std::int64_t>(most)) return {};
+  act.refuse(report(Code::ACTOR_ITEMS, {},
+                    {{"actor", asked.counts_for}, {"count", std::to_string(count)}, {"max", std::to_string(most)}}));
+  return {};
+}
+
 Result<void> create_item(Act& act, work::NewWork asked) {
+  if (auto counted = count_for_actor(act, asked); !counted || act.refused()) return counted;
   if (asked.id.empty()) {
     auto id = next_id(act);
     if (!id) return tl::make_unexpected(id.error());
@@ -52,7 +68,8 @@ Result<void> create_item(Act& act, work::NewWork asked) {
 }  // namespace
 
 void UseCases::create(const Mutation& by, work::NewWork asked, Answered done) {
-  inside_->run(by, [asked = std::move(asked)](Act& act) { return create_item(act, asked); }, std::move(done));
+  inside_->run(by, [asked = std::move(asked)](Act& act) { return create_item(act, asked); }, std::move(done),
+               {.adds = Engine::Adds::Work});
 }
 
 }  // namespace baton::runtime

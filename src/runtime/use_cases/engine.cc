@@ -74,6 +74,11 @@ std::vector<Read> reads_of_item(const std::string& work_id) {
 
 std::string short_hash(std::string_view text) { return sha256_hex(text).substr(0, 32); }
 
+bool is_exempt(const Caller& caller) {
+  if (caller.actor.kind == work::ActorKind::Node) return true;
+  return caller.actor.kind == work::ActorKind::Operator && caller.session_id.empty() && !caller.supervised;
+}
+
 ledger::Actor ledger_actor(const work::Actor& actor) {
   const auto kind = ledger::find_actor_kind(agent_exit::actor_kind_name(actor.kind));
   return {actor.id, kind.value_or(ledger::ActorKind::Agent)};
@@ -122,6 +127,7 @@ struct Engine::Running {
   Manner manner;
 
   Answer answer = {};
+  std::size_t bytes = 0;  // that it adds to the store
   std::optional<std::size_t> main = {};
   std::optional<EntryMark> replayed = {};  // the entry the first answer had
   Dress dress = {};
@@ -129,6 +135,7 @@ struct Engine::Running {
 
   void begin() {
     answer = {};
+    bytes = 0;
     main.reset();
     replayed.reset();
     dress = {};
@@ -170,7 +177,8 @@ Engine::Engine(store::Store& store, Ledger& ledger, Clock& clock, Random& random
       random(random),
       config(config),
       refusals(ledger, clock),
-      timekeeper(clock) {
+      timekeeper(clock),
+      bytes(config.limits.per_actor.bytes_per_hour, 3600 * kNanosecondsPerSecond) {
   // A store that cannot be read now can do nothing else either; what is not known of the past is then as on a first start.
   if (const auto reader = store.reader()) (void)timekeeper.begin(**reader);
 }
@@ -179,8 +187,28 @@ Engine::~Engine() {
   for (std::size_t left; (left = under_way_->load()) != 0;) under_way_->wait(left);
 }
 
+std::optional<Engine::NoRoom> Engine::need_room(const Caller& caller, Adds adds) {
+  if (adds == Adds::Work && disk && disk->is_low())
+    return NoRoom{
+        report(Code::STORE_DISK_LOW, {},
+               {{"free", std::to_string(disk->free().value_or(0))}, {"floor", std::to_string(disk->floor())}})};
+  if (adds == Adds::Little || is_exempt(caller)) return std::nullopt;
+  const auto wait = bytes.wait_for(caller.actor.id, clock.monotonic_ns(), adds == Adds::Handoff ? 2 : 1);
+  if (!wait) return std::nullopt;
+  const std::int64_t seconds = *wait / kNanosecondsPerSecond + 1;
+  return NoRoom{
+      report(
+          Code::ACTOR_BYTES, {},
+          {{"actor", caller.actor.id}, {"max", std::to_string(bytes.limit())}, {"seconds", std::to_string(seconds)}}),
+      seconds};
+}
+
+void Engine::charge(const Caller& caller, std::size_t added) {
+  if (added != 0 && !is_exempt(caller)) bytes.charge(caller.actor.id, added, clock.monotonic_ns());
+}
+
 void Engine::refuse(const Mutation& by, std::vector<Diagnostic> refused, const Answered& done,
-                    const std::string& signal) {
+                    const std::string& signal, std::int64_t retry_seconds) {
   if (!signal.empty()) {
     std::vector<std::string> codes;
     for (const Diagnostic& one : refused) codes.emplace_back(info(one.code).name);
@@ -189,6 +217,7 @@ void Engine::refuse(const Mutation& by, std::vector<Diagnostic> refused, const A
   }
   Answer answer;
   answer.refused = std::move(refused);
+  answer.retry_seconds = retry_seconds;
   done(std::move(answer));
 }
 
@@ -221,6 +250,12 @@ Result<void> Engine::conduct(Running& running, Unit& unit) {
     if (!known) return tl::make_unexpected(known.error());
     if (*known) return {};
   }
+  // An answer that is known is given again whatever there is room for.
+  if (auto none = need_room(running.by.caller, running.manner.adds)) {
+    running.answer.retry_seconds = none->retry_seconds;
+    act.refuse(std::move(none->why));
+    return {};
+  }
   if (auto done = running.body(act); !done) return done;
   if (has_key && (act.refused() || !act.main_)) {
     const auto answered = is_answered_meanwhile(act, key, running.by.caller.actor.id);
@@ -233,7 +268,9 @@ Result<void> Engine::conduct(Running& running, Unit& unit) {
   running.dress = std::move(act.dress_);
   running.finish = std::move(act.finish_);
   // Where nothing was recorded there is nothing that a second time could do twice.
-  if (has_key && act.main_ && act.answers_key_) return keep_answer(running, act, key);
+  if (has_key && act.main_ && act.answers_key_)
+    if (auto kept = keep_answer(running, act, key); !kept) return kept;
+  running.bytes = unit.bytes_added();
   return {};
 }
 
@@ -277,7 +314,8 @@ void Engine::tell(Running& running, Result<Acknowledgement> acknowledgement) {
     return refuse(running.by, {*refusal}, running.done, running.manner.signal);
   }
   if (!answer.refused.empty())
-    return refuse(running.by, std::move(answer.refused), running.done, running.manner.signal);
+    return refuse(running.by, std::move(answer.refused), running.done, running.manner.signal, answer.retry_seconds);
+  charge(running.by.caller, running.bytes);
   if (running.main) answer.entry = acknowledgement->entries[*running.main];
   if (running.dress) running.dress(answer);
   if (running.replayed || running.finish) {

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "protection/protection.h"
+#include "runtime/actor_quota.h"
+#include "runtime/disk_floor.h"
 #include "runtime/session_rows.h"
 #include "runtime/use_cases.h"
 #include "runtime/use_cases/refusals.h"
@@ -48,6 +50,10 @@ class Engine {
   Engine(store::Store& store, Ledger& ledger, Clock& clock, Random& random, const workspace::Config& config);
   ~Engine();  // waits until everyone who asked has been told
 
+  // What a use case adds to the store. Where the store is nearly full, work does not begin; an actor that made the store keep too much
+  // begins no work either, and hands over until it is twice as much. Settling, releasing and ending always goes on.
+  enum class Adds { Little, Handoff, Work };
+
   // `signal`: a handoff of this subject, whose refusal is recorded (empty: it is not). `finish_replay` makes an answer that
   // was kept into the first one again.
   struct Manner {
@@ -56,13 +62,23 @@ class Engine {
     std::vector<Read> reads = {};  // rows that the body will want
     // The one governed session that the body may touch; empty: it may be any. Reads of all others stay on the fast lane meanwhile.
     std::string touches = {};
+    Adds adds = Adds::Little;
   };
   void run(const Mutation& by, Body body, Answered done) { run(by, std::move(body), std::move(done), Manner{}); }
   void run(const Mutation& by, Body body, Answered done, Manner manner);
 
   // The same without a transaction.
   void refuse(const Mutation& by, std::vector<Diagnostic> refused, const Answered& done,
-              const std::string& signal = {});
+              const std::string& signal = {}, std::int64_t retry_seconds = 0);
+
+  // STORE_DISK_LOW, ACTOR_BYTES: why this must not be added now, and after how many seconds it may be (0: time does not help).
+  struct NoRoom {
+    Diagnostic why;
+    std::int64_t retry_seconds = 0;
+  };
+  std::optional<NoRoom> need_room(const Caller& caller, Adds adds);
+  // The actor's requests made the store keep so much more.
+  void charge(const Caller& caller, std::size_t bytes);
 
   // `baton_s_<id>_<43 base64url>`
   std::string session_token(std::string_view session_id) const;
@@ -78,6 +94,8 @@ class Engine {
   const workspace::Config& config;
   Refusals refusals;
   Timekeeper timekeeper;
+  ActorQuota bytes;                 // what each actor makes the store keep within an hour
+  std::unique_ptr<DiskFloor> disk;  // null: not watched. Set before anything is asked
   std::unique_ptr<FastLane> lane;  // null: reads have none. Set before anything is asked
 
  private:

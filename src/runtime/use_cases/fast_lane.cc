@@ -25,6 +25,9 @@ using json::Value;
 // Half of what a crash may lose is for gathering, the other half for the commit.
 constexpr auto kGathering = std::chrono::milliseconds(kFastLaneMilliseconds / 2);
 
+// About what an entry has beside what the caller says: what is charged before the entry is made.
+constexpr std::size_t kEntryBytes = 512;
+
 bool names_a_blob(json::Node said) {
   for (const json::Node element : said.elements())
     if (names_a_blob(element)) return true;
@@ -135,6 +138,8 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
     return std::nullopt;
   const session::Proposed& call = proposal.calls[0];
   if (!call.arguments.root().is_object() || !is_recorded_as_it_is(call.arguments.root())) return std::nullopt;
+  // Whoever there is no room for is refused on the other way.
+  if (engine_.need_room(by.caller, Engine::Adds::Work)) return std::nullopt;
   const auto known = rules_for(session_id);
   if (known == nullptr) return std::nullopt;
   const session::Rules& rules = *known;
@@ -190,6 +195,7 @@ std::optional<Answer> FastLane::propose(const Mutation& by, const std::string& s
     return out;
   });
   ++reads_;
+  engine_.charge(by.caller, kEntryBytes * 2 + call.arguments.root().document()->text().size());
   tell_execution(body, rules, *verdict);
   body.find("calls")->elements()[0].set("started", true);
   body.set("fast_lane", true);
@@ -237,6 +243,7 @@ std::optional<Answer> FastLane::settle(const Mutation& by, const std::string& se
     out.push_back(happening(actor, session_id, kCallSettled, std::move(payload)));
     return out;
   });
+  engine_.charge(by.caller, kEntryBytes + (output ? output.document()->text().size() : 0));
   Answer answer;
   answer.body = session::shown(*verdict, effects);
   answer.body.set("call_id", verdict->settled.call_id);

@@ -105,15 +105,20 @@ Value session_payload(const Act& act, std::string_view session_id) {
   return out;
 }
 
-// The digest is over what is kept: what a person is shown is what they decide on.
-Result<void> request_approval(Act& act, Approval& approval) {
+Result<std::vector<ledger::Blob>> seal_subject(Approval& approval) {
   const std::vector<std::string_view> exempt = {"/session", "/arguments_sha256", "/contract"};
-  const auto sealed = ledger::prepare_payload(approval.subject, exempt);
+  auto sealed = ledger::prepare_payload(approval.subject, exempt);
   if (!sealed) return tl::make_unexpected(sealed.error());
-  for (const ledger::Blob& blob : sealed->blobs)
-    if (auto kept = act.unit.keep(blob); !kept) return kept;
   approval.digest = sha256_hex(sealed->payload);
   approval.subject = Value::copy(json::parse(sealed->payload)->root());
+  return std::move(sealed->blobs);
+}
+
+Result<void> request_approval(Act& act, Approval& approval) {
+  const auto blobs = seal_subject(approval);
+  if (!blobs) return tl::make_unexpected(blobs.error());
+  for (const ledger::Blob& blob : *blobs)
+    if (auto kept = act.unit.keep(blob); !kept) return kept;
   Value payload = approval.to_json();
   payload.set("at", format_time(act.now));
   return act.append(std::string(kApprovalsStream), kApprovalRequested, std::move(payload), Act::Is::Beside,
@@ -251,7 +256,11 @@ class Opening {
     if (!asked_.client_key.empty()) {
       const auto found = find_again();
       if (!found) return tl::make_unexpected(found.error());
-      if (*found) return {};
+      if (*found) return {};  // what is under way there is settled, however little room there is
+    }
+    if (auto none = act_.engine.need_room(act_.caller(), Engine::Adds::Work)) {
+      act_.answer.retry_seconds = none->retry_seconds;
+      return act_.refuse(std::move(none->why)), Result<void>();
     }
     if (auto done = find_session(); !done || act_.refused()) return done;
     if (auto done = find_pack(); !done || act_.refused()) return done;
@@ -792,7 +801,13 @@ class Govern {
     return true;
   }
 
-  // How many people may still be asked. Only looked at when somebody could be.
+  // Whoever has the session's token asks, not the operator who opened the session for them.
+  const std::string& asker() const {
+    const bool by_agent = held_.opened_by_operator && !act_.caller().session_id.empty();
+    return by_agent ? held_.session.agent_id : held_.session.actor_id;
+  }
+
+  // How many approvals may still be asked for. Only counted when a call could need one.
   Result<void> count_approvals(const session::Rules& rules, session::Proposal& proposal) {
     const auto asks = [&](const session::Proposed& call) {
       const auto tool = rules.plan->find_tool(call.tool);
@@ -801,25 +816,11 @@ class Govern {
       return std::ranges::find(checks, contract::Check::Checkpoints) != checks.end();
     };
     if (held_.session.state.mode != session::Mode::Enforce || std::ranges::none_of(proposal.calls, asks)) return {};
-    std::size_t workspace = 0;
-    auto found = act_.unit.find({.table = tables::kApprovals,
-                                 .index = &tables::kApprovalsByState,
-                                 .equal = {std::string("pending")},
-                                 .limit = limits::kApprovalsPerWorkspaceMax},
-                                store::Lock::None, [&](const store::Row&) {
-                                  ++workspace;
-                                  return true;
-                                });
-    if (!found) return found;
-    const auto own =
-        static_cast<std::size_t>(std::ranges::count_if(held_.session.state.open, [](const session::OpenCall& call) {
-          return call.state == session::CallState::Awaiting && call.asks;
-        }));
-    const std::size_t left = limits::kApprovalsPerSessionMax - std::min(own, limits::kApprovalsPerSessionMax);
-    const std::size_t everywhere =
-        limits::kApprovalsPerWorkspaceMax - std::min(workspace, limits::kApprovalsPerWorkspaceMax);
-    proposal.approvals_left = std::min(left, everywhere);
-    proposal.approvals_scope = everywhere < left ? "workspace" : "session";
+    const auto room = approval_room(act_, id_, asker());
+    if (!room) return tl::make_unexpected(room.error());
+    proposal.approvals_left = room->left;
+    proposal.approvals_scope = room->scope;
+    proposal.approvals_waiting = room->waiting;
     return {};
   }
 
@@ -897,9 +898,7 @@ class Govern {
       approval.subject.set("labels", texts_value(held_.session.state.labels));
       approval.context = *session::shown(*call.asked).find("context");
       approval.risk = contract::name_of(held_.session.rules->tool(call.tool).side_effect);
-      // Whoever has the session's token asks, not the operator who opened the session for them.
-      const bool by_agent = held_.opened_by_operator && !act_.caller().session_id.empty();
-      approval.requested_by = by_agent ? held_.session.agent_id : held_.session.actor_id;
+      approval.requested_by = asker();
       approval.requested_at = act_.now;
       approval.spend_seconds = call.asked->timeout_seconds;
       approval.expires_at = act_.now + call.asked->timeout_seconds.rounded_up(limits::kApprovalSecondsMax);
@@ -1034,7 +1033,7 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
   std::string touches = session_id;
   inside_->run(
       by, [session_id = std::move(session_id), asking](Act& act) { return Govern(act, session_id, *asking).run(); },
-      std::move(done), {.reads = std::move(reads), .touches = std::move(touches)});
+      std::move(done), {.reads = std::move(reads), .touches = std::move(touches), .adds = Engine::Adds::Work});
 }
 
 // --- beginning and settling ---------------------------------------------------------------------------------------------------------

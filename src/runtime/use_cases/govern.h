@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "json/document.h"
+#include "runtime/approval_queue.h"
 #include "runtime/session_record.h"
 #include "runtime/use_cases/inside.h"
 #include "session/door.h"
@@ -105,8 +106,15 @@ Result<std::optional<Approval>> approval_of(Act& act, const std::string& id);
 // Pending, and its time is not over.
 bool waits_for_decision(const Act& act, const Approval& approval);
 
-// Asks: seals the subject, which gives the digest, and records it.
+// Seals the subject as it will be kept, which gives the digest: what a person is shown is what they decide on.
+Result<std::vector<ledger::Blob>> seal_subject(Approval& approval);
+// Asks: seals the subject and records it.
 Result<void> request_approval(Act& act, Approval& approval);
+// How many more this session, as this asker, may ask for; counted so that other nodes cannot count at the same time. Until the commit
+// nobody else asks.
+Result<ApprovalRoom> approval_room(Act& act, const std::string& session_id, std::string_view asker);
+// The approval by which the same session waits already for a decision about exactly this, whose subject is sealed. Nothing: none.
+Result<std::optional<Approval>> waiting_for(Act& act, const Approval& approval);
 
 // Content that was approved for this item, is still to be spent and is exactly `content`, byte for byte as the person was shown it;
 // none of `taken`.

@@ -295,6 +295,11 @@ class HandingOff {
     plan_status_ = handoff_.text(Field::status);
     reports_in_a_row_ = machine.in_progress_in_a_row();
     const Status status = *machine.current();
+    if (!*joined && status == Status::ApprovalRequest) {
+      joined = prepare_approval();
+      if (!joined) return tl::make_unexpected(joined.error());
+      if (act_.refused()) return {};
+    }
     const bool is_last = status == Status::Complete || status == Status::Blocked;
     if (is_last && !item_) ends_ = status == Status::Complete ? "completed" : "blocked";
     if (is_last && is_delegated()) mode_ = Mode::Delegate;
@@ -309,8 +314,8 @@ class HandingOff {
     if (auto done = take(ruling); !done || act_.refused()) return done;
     if (*joined) {
       if (auto done = enrich(**joined); !done) return done;
-    } else if (status == Status::ApprovalRequest) {
-      if (auto done = ask_for_approval(); !done || act_.refused()) return done;
+    } else if (to_ask_) {
+      if (auto done = request_approval(act_, *to_ask_); !done) return done;
     }
     return record_changes(act_, *changes);
   }
@@ -398,10 +403,11 @@ class HandingOff {
                        {"/approval_id"});
   }
 
-  // What the agent wants to do, in its own words, for a person to decide: the same kind of approval as for a call.
-  Result<void> ask_for_approval() {
+  // What the agent wants to do, in its own words, for a person to decide: the same kind of approval as for a call. The approval that
+  // waits for the same decision already; else it is ready to be asked for, unless too many wait.
+  Result<std::optional<Approval>> prepare_approval() {
     const Value* asked = handoff_.value(Field::approval);
-    if (asked == nullptr || !asked->is_object()) return {};
+    if (asked == nullptr || !asked->is_object()) return std::nullopt;
     Approval approval;
     approval.kind = "content";
     approval.session_id = session_.id;
@@ -420,7 +426,18 @@ class HandingOff {
     approval.expires_at = act_.now + kPendingSeconds;
     approval.spend_seconds = json::Decimal(kSpendSeconds);
     approval.id = approval_id_of(session_.id, "handoff " + key_);
-    return request_approval(act_, approval);
+    const auto room = approval_room(act_, session_.id, approval.requested_by);
+    if (!room) return tl::make_unexpected(room.error());
+    // Content that waits already is not asked for a second time: the handoff joins that approval.
+    Approval sealed = approval;
+    if (auto done = seal_subject(sealed); !done) return tl::make_unexpected(done.error());
+    auto same = waiting_for(act_, sealed);
+    if (!same || *same) return same;
+    if (room->left == 0)
+      act_.refuse(report(Code::approval_queue_full, place_named("/approval_request"),
+                         {{"count", std::to_string(room->waiting)}, {"scope", room->scope}}));
+    to_ask_ = std::move(approval);
+    return std::nullopt;
   }
 
   work::Ruling ruling_for(Status status) {
@@ -695,6 +712,7 @@ class HandingOff {
   std::optional<Offer> offer_;  // to a role of its workflow
   // agent-contract
   std::string plan_status_;
+  std::optional<Approval> to_ask_;  // content that is asked about with this handoff
   int reports_in_a_row_ = 0;
   // uaix
   std::optional<bool> attributed_;
@@ -825,7 +843,9 @@ void UseCases::hand_off(const Mutation& by, std::string session_id, std::string 
   const auto take = [inside, by, given, done] {
     if (auto judged = judge_claims(*inside, *given); !judged) return done(tl::make_unexpected(judged.error()));
     inside->run(by, [given](Act& act) { return HandingOff(act, *given).run(); }, done,
-                {.signal = "session/" + given->session_id, .reads = reads_of_session(given->session_id)});
+                {.signal = "session/" + given->session_id,
+                 .reads = reads_of_session(given->session_id),
+                 .adds = Engine::Adds::Handoff});
   };
   const auto wanted = claims_wanted(*inside, given->session_id, given->document);
   if (!wanted) return done(tl::make_unexpected(wanted.error()));
@@ -854,7 +874,7 @@ void UseCases::hand_off_as_ci(const Mutation& by, std::string work_id, std::stri
                [work_id = std::move(work_id), given = std::make_shared<const Given>(std::move(given))](Act& act) {
                  return take_from_ci(act, work_id, given);
                },
-               std::move(done), {.signal = signal});
+               std::move(done), {.signal = signal, .adds = Engine::Adds::Handoff});
 }
 
 }  // namespace baton::runtime

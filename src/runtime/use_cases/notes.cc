@@ -70,7 +70,7 @@ void UseCases::note(const Mutation& by, std::string stream, std::string type, st
         act.finish_with(tell_entries);
         return {};
       },
-      std::move(done), {.finish_replay = tell_entries});
+      std::move(done), {.finish_replay = tell_entries, .adds = Engine::Adds::Work});
 }
 
 }  // namespace baton::runtime

@@ -115,7 +115,8 @@ void UseCases::activate_pack(const Mutation& by, contract::PackSource pack, std:
     return refuse(Code::PACK_INVALID,
                   {{"problem", "its files have more than " + std::to_string(limits::kPackSourceBytesMax) + " bytes"}});
   done = protect_when_done(*inside_, asked.folder, std::move(done));
-  inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));
+  inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done),
+               {.adds = Engine::Adds::Work});
 }
 
 namespace {

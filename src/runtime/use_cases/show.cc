@@ -37,6 +37,7 @@ Value shown(const work::Item& item) {
   Value kept = item.to_json();
   Value out = Value::object();
   for (auto& [name, value] : kept.members()) {
+    if (name == "counts_for") continue;  // for the limit alone
     if (name == "lease") out.set(name, shown_lease(*item.lease));
     else out.set(name, std::move(value));
     if (name == "phase") out.set("state", state_of(item));

@@ -87,6 +87,8 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
   const std::string secret_text = base64url(secret);
   const std::string id = mint_id("", inside_->random);
   const std::string text = std::string(kPrefix) + letter_of(asked.kind) + "_" + id + "_" + secret_text;
+  // A store without an operator can be put right by nobody: the first one is always made.
+  const auto adds = asked.is_first || asked.recovers ? Engine::Adds::Little : Engine::Adds::Work;
   inside_->run(
       by,
       [asked = std::move(asked), id, text, secret_sha256 = sha256_hex(secret_text)](Act& act) -> Result<void> {
@@ -134,7 +136,7 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
         act.dress_with([text](Answer& answer) { answer.body.set("token", text); });
         return {};
       },
-      std::move(done));
+      std::move(done), {.adds = adds});
 }
 
 // --- revoking ---------------------------------------------------------------------------------------------------------------

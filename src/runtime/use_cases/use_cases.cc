@@ -19,6 +19,18 @@ void UseCases::note_refusal(std::string_view what, const Caller& caller, std::st
       {std::string(what), ledger_actor(caller.actor), caller.session_id, std::string(subject), std::move(codes)});
 }
 
+void UseCases::watch_disk(FreeBytes free_bytes) {
+  const std::uint64_t floor = inside_->config.limits.disk_free_bytes;
+  if (floor != 0) inside_->disk = std::make_unique<DiskFloor>(floor, std::move(free_bytes), inside_->clock);
+}
+
+std::optional<UseCases::DiskState> UseCases::disk() {
+  DiskFloor* disk = inside_->disk.get();
+  if (disk == nullptr) return std::nullopt;
+  const auto free = disk->free();
+  return DiskState{disk->floor(), free, free && *free < disk->floor()};
+}
+
 void UseCases::open_fast_lane() { inside_->lane = std::make_unique<FastLane>(*inside_); }
 
 void UseCases::close_fast_lane() {

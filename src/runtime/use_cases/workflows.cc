@@ -216,7 +216,8 @@ void UseCases::activate_workflow(const Mutation& by, contract::WorkflowSource so
     return refuse(Code::WORKFLOW_INVALID,
                   {{"problem", "its files have more than " + std::to_string(limits::kPackSourceBytesMax) + " bytes"}});
   done = protect_when_done(*inside_, asked.folder, std::move(done));
-  inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done));
+  inside_->run(by, [asked = std::move(asked)](Act& act) { return activate(act, asked); }, std::move(done),
+               {.adds = Engine::Adds::Work});
 }
 
 namespace {
@@ -274,7 +275,8 @@ void UseCases::start_workflow(const Mutation& by, StartWorkflow asked, Answered 
   inside.run(by,
              [&inside, asked = std::move(asked), id = mint_id("wfl_", inside.random),
               made = new_session(inside.random)](Act& act) { return start(act, asked, id, made, inside.environment); },
-             std::move(done), {.finish_replay = session_token_again(inside), .reads = std::move(reads)});
+             std::move(done),
+             {.finish_replay = session_token_again(inside), .reads = std::move(reads), .adds = Engine::Adds::Work});
 }
 
 // --- handoffs -------------------------------------------------------------------------------------------------------------------------
@@ -563,7 +565,7 @@ void UseCases::offer(const Mutation& by, std::string session_id, OfferRequest as
   inside.run(by,
              [session_id = std::move(session_id), asked = std::move(asked),
               id = mint_id("hnd_", inside.random)](Act& act) { return offer_one(act, session_id, asked, id); },
-             std::move(done), {.reads = std::move(reads)});
+             std::move(done), {.reads = std::move(reads), .adds = Engine::Adds::Work});
 }
 
 void UseCases::claim_handoff(const Mutation& by, ClaimHandoff asked, Answered done) {
@@ -573,18 +575,21 @@ void UseCases::claim_handoff(const Mutation& by, ClaimHandoff asked, Answered do
              [&inside, asked = std::move(asked), made = new_session(inside.random)](Act& act) {
                return claim_one(act, asked, made, inside.environment);
              },
-             std::move(done), {.finish_replay = session_token_again(inside), .reads = std::move(reads)});
+             std::move(done),
+             {.finish_replay = session_token_again(inside), .reads = std::move(reads), .adds = Engine::Adds::Work});
 }
 
 void UseCases::acknowledge(const Mutation& by, std::string packet, Answered done) {
   Inside& inside = *inside_;
   auto ack = read_ack(packet, inside.clock.now());
   if (!ack) return inside.refuse(by, std::move(ack.error()), done);
+  // Only an acceptance begins anything.
+  const auto adds = ack->decision == "accept" ? Engine::Adds::Work : Engine::Adds::Little;
   inside.run(by,
              [&inside, ack = std::move(*ack), made = new_session(inside.random)](Act& act) {
                return acknowledge_one(act, ack, made, inside.environment);
              },
-             std::move(done), {.finish_replay = session_token_again(inside)});
+             std::move(done), {.finish_replay = session_token_again(inside), .adds = adds});
 }
 
 void UseCases::end_offer(const Mutation& by, std::string handoff_id, workflow::Event event, Answered done) {
