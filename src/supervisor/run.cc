@@ -64,10 +64,12 @@ std::vector<Problem> problems_of(const std::vector<Diagnostic>& diagnostics) {
 // What is not for agents: a credential, and what changes where the node is found.
 bool is_passed_on(std::string_view setting) {
   static constexpr std::string_view kNot[] = {
-      "BATON_TOKEN",      "BATON_SESSION_TOKEN", "BATON_NODE",        "BATON_IN_PROCESS", "BATON_KEYS",
-      "BATON_SESSION",    "BATON_AGENT_ID",      "BATON_ROLE",        "BATON_WORK",       "BATON_PHASE",
-      "BATON_INPUT_FILE", "BATON_REPAIR_FILE",   "BATON_ANSWER_FILE", "BATON_ROUND"};
+      "BATON_TOKEN", "BATON_SESSION_TOKEN", "BATON_MCP_TOKEN",   "BATON_NODE",        "BATON_IN_PROCESS",
+      "BATON_KEYS",  "BATON_SESSION",       "BATON_AGENT_ID",    "BATON_ROLE",        "BATON_WORK",
+      "BATON_PHASE", "BATON_INPUT_FILE",    "BATON_REPAIR_FILE", "BATON_ANSWER_FILE", "BATON_ROUND"};
   const std::string_view name = setting.substr(0, setting.find('='));
+  // The URL of a database, which may have a password: the agent has the node.
+  if (name == "BATON_STORE" && setting.find("://") != std::string_view::npos) return false;
   return std::ranges::find(kNot, name) == std::end(kNot);
 }
 
