@@ -7,7 +7,7 @@
 //
 // clients.json: {"cases": [{"about", "argv", "client"?, "brief"?, "text"?, "conversation"?, "expect": {...}}]}.
 // wiring.json:  {"cases": [{"about", "client", "configs": [text or object], "expect": {...}}]}.
-// search.json:  {"cases": [{"about", "client"?, "lines": [text or object], "found": null or {"dialect", "has"?, "problems"}}]}.
+// search.json:  {"cases": [{"about", "client"?, "scan_output"?, "uncounted"?, "lines": [text or object], "found": null or {"dialect", "has"?, "problems"}}]}.
 // turn.json:    {"criteria": [...], "envelopes": [...], "relays": [...]}.
 #include <gtest/gtest.h>
 
@@ -435,9 +435,10 @@ TEST(Supervisor, Search) {
       output += (line.is_string() ? std::string(line.string()) : json::write(line)) + "\n";
     // In one piece, and byte by byte.
     for (const std::size_t size : {output.size(), std::size_t{1}}) {
-      Search search(client);
+      Search search(client, test["scan_output"].is_true());
       for (std::size_t at = 0; at < output.size(); at += size) search.feed(std::string_view(output).substr(at, size));
       const auto found = search.end();
+      EXPECT_EQ(search.has_uncounted(), test["uncounted"].is_true());
       const Node wanted = test["found"];
       if (wanted.is_null()) {
         EXPECT_FALSE(found) << found->document;

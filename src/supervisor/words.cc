@@ -54,11 +54,11 @@ std::string brief(const Value& envelope, std::string_view input_file, const Owed
   out += text.size() <= kEnvelopeBytesMax ? text + "\n" : "It is too large to stand here: read the file first.\n";
   if (owed.is_nothing())
     return out + "\nNobody will ask you for a handoff when you end; what is not handed over goes back to the queue.\n";
-  out += "\nThe work counts as handed over only when your last message ends with a handoff: a " +
-         std::string(owed.is_signal() ? "signal" : "block") +
-         " like the one below, "
-         "as the last thing and with "
-         "nothing behind it.";
+  const std::string form = std::string(owed.is_signal() ? "signal" : "block") + " like the one below, ";
+  if (owed.in_output)
+    out += "\nThe work counts as handed over only when your last message ends with a handoff: a " + form +
+           "as the last thing and with nothing behind it.";
+  else out += "\nThe work counts as handed over only when you hand in a " + form + std::string(kExplicitChannel) + ".";
   if (owed.is_signal())
     return out +
            " exit_reason is completed, or blocked or error with what is missing in notes. Claim nothing that you did "
@@ -79,9 +79,12 @@ std::string go_on_text(bool answered, std::string_view answer, const Owed& owed)
   if (owed.is_nothing()) return out;
   if (answered && !owed.is_signal())
     out +=
-        " Your last status was a question, and only IN_PROGRESS can follow one: end this message with plan_status "
-        "IN_PROGRESS. You will then be "
-        "asked to go on.";
+        " Your last status was a question, and only IN_PROGRESS can follow one: " +
+        std::string(owed.in_output ? "end this message with plan_status IN_PROGRESS. You will then be asked to go on."
+                                   : "hand in plan_status IN_PROGRESS first, then go on.");
+  if (!owed.in_output)
+    return out + " The handoff is handed in " + std::string(kExplicitChannel) + ", in this form:\n\n" +
+           handoff_form(owed);
   return out + " The handoff stands at the end of your message, in this form:\n\n" + handoff_form(owed);
 }
 

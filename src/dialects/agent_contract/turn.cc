@@ -127,8 +127,10 @@ std::string skeleton(std::string_view agent_id) {
 }
 
 std::string repair_text(const Refusal& refusal) {
-  std::string out = refusal.problems.empty() ? "Your last message holds no handoff, so the work is not handed over."
-                                             : "Your handoff was refused. Nothing of it was taken.";
+  const bool in_message = refusal.channel.empty();
+  std::string out = !refusal.problems.empty() ? "Your handoff was refused. Nothing of it was taken."
+                    : in_message              ? "Your last message holds no handoff, so the work is not handed over."
+                                              : "You handed nothing in, so the work is not handed over.";
   out += " This is repair " + std::to_string(refusal.repair) + " of " + std::to_string(refusal.repairs_max) +
          "; after the last one " + refusal.at_last + ".\n";
   for (const Problem& problem : refusal.problems) {
@@ -139,10 +141,10 @@ std::string repair_text(const Refusal& refusal) {
     if (!problem.help.empty()) out += "; " + problem.help;
     out += "\n";
   }
-  out +=
-      "\nDo not do the work again. Answer with the handoff alone, as the last thing in your message and nothing behind "
-      "it. With what is true "
-      "put in, it has this form";
+  out += "\nDo not do the work again. ";
+  out += in_message ? "Answer with the handoff alone, as the last thing in your message and nothing behind it."
+                    : "Hand the handoff in " + refusal.channel + ".";
+  out += " With what is true put in, it has this form";
   if (!refusal.form.empty()) return out + ":\n\n" + refusal.form;
   out +=
       " (plan_status is COMPLETE only with verification.result \"pass\"; otherwise BLOCKED, "

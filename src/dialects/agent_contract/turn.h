@@ -48,6 +48,8 @@ struct Refusal {
   int repair = 1, repairs_max = 2;
   std::string form = {};  // what is asked for, to be filled in; empty: a block, as skeleton() has it
   std::string at_last = "the work item is BLOCKED";  // what happens after the last one
+  // How it is handed in; empty: as the last thing in the agent's message.
+  std::string channel = {};
 };
 
 // What the agent is asked: every problem, and a skeleton of what is missing. Ends with what it is to fill in.
