@@ -217,6 +217,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     facts.provider = client_name(options_.client);
     facts.work = root["work"];
     facts.context = root["context"];
+    facts.sources = root["context_sources"];
     facts.readable = texts_of(session["reads"]);
     facts.writable = texts_of(session["writes"]);
     const json::Value envelope = agent_contract::input_envelope(facts);

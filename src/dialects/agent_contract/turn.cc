@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "dialects/agent_contract/contract.h"
+#include "wording/data.h"
 
 namespace baton::agent_contract {
 namespace {
@@ -82,6 +83,8 @@ Value input_envelope(const InputFacts& facts) {
   set_text(brief, "question", work["question"]);
   set_text(brief, "answer", work["answer"]);
   if (work["labels"].is_array()) brief.set("labels", Value::copy(work["labels"]));
+  set_text(brief, "created_by", work["created_by"]);
+  if (work["suspicious"].is_array()) brief.set("suspicious", Value::copy(work["suspicious"]));
 
   Value permissions = Value::object();
   permissions.set("readable_sections", list_of(facts.readable));
@@ -95,6 +98,8 @@ Value input_envelope(const InputFacts& facts) {
   metadata.set("contract_version", kContractVersion);
 
   Value out = Value::object();
+  out.set("data_notice", wording::kDataNotice);
+  out.set("project_knowledge_sources", facts.sources.is_object() ? Value::copy(facts.sources) : Value::object());
   out.set("project_knowledge", facts.context.is_object() ? Value::copy(facts.context) : Value::object());
   out.set("surface_routing", std::move(routing));
   out.set("agent_contract_handoff", std::move(brief));
