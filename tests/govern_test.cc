@@ -390,7 +390,7 @@ TEST_P(Governed, what_a_former_holder_tells_late_is_evidence_and_nothing_else) {
   const char* const kReceipts[] = {R"("result":"ok","output":{"id":1})", R"("result":"error","error":"declined")",
                                    R"("result":"unknown")", R"("result":"unknown","input_changed":true)",
                                    R"("result":"timeout")"};
-  for (const std::string& lost : {"superseded", "killed", "released"}) {
+  for (const std::string lost : {"superseded", "killed", "released"}) {
     SCOPED_TRACE(lost);
     const std::string work = fixture_.create_in(work::Phase::Implementation);
     const auto hold = [&] {
@@ -414,11 +414,12 @@ TEST_P(Governed, what_a_former_holder_tells_late_is_evidence_and_nothing_else) {
                 })),
                 "taken");
     } else {
-      if (lost == "released")
+      if (lost == "released") {
         EXPECT_EQ(outcome(ask([&](Answered done) {
                     fixture_.cases().release(in_session(as("alice"), former), former, "", std::move(done));
                   })),
                   "taken");
+      }
       holder = hold();
       EXPECT_NE(holder, former);
     }
