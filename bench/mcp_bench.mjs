@@ -19,7 +19,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { PROXY, World, no_proxy, write_open_pack } from '../e2e/baton.mjs';
+import { PROXY, World, listen_env, listen_headers, no_proxy, write_open_pack } from '../e2e/baton.mjs';
 import { ROOT, installed } from '../e2e/installed.mjs';
 import { free_port, listening, start, stop } from '../e2e/processes.mjs';
 import { HttpWire, StdioWire } from './mcp_wire.mjs';
@@ -109,7 +109,8 @@ function paths(governed) {
       label: `HTTP, governed, ${name}`,
       // One client, as fast as it can: what a stranger is held to would be measured otherwise.
       words: (port) => filled(PROXY.http_stdio, port, world.pack).toSpliced(2, 0, '--requests-per-second', '0'),
-      env: () => world.env,
+      env: () => ({ ...world.env, ...listen_env }),
+      headers: listen_headers,
       ours: true,
     })),
     ...options.http
@@ -149,7 +150,7 @@ async function open(one) {
     const env = { ...process.env, ...one.env?.(port) };
     one.child = start(one.words(port), { cwd: LOGS, env, log });
     await listening(port, one.child);
-    one.wire = new HttpWire(`http://127.0.0.1:${port}/mcp`);
+    one.wire = new HttpWire(`http://127.0.0.1:${port}/mcp`, one.headers);
   }
   await one.wire.open();
 }

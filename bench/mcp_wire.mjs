@@ -70,8 +70,10 @@ export class HttpWire {
   #agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
   #session = {};
 
-  constructor(url) {
+  // `headers`: what the server wants to see in every request, such as a token.
+  constructor(url, headers = {}) {
     this.url = url;
+    this.#session = { ...headers };
   }
 
   async open() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Baton in a case: how the proxy is started, a store of the case's own with an active pack, its node, and the operator
 // who approves.
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,6 +15,13 @@ export const HOOK = path.join(path.dirname(BATON), 'baton-hook');
 // that runs already, {port} where to listen, {pack} the hash of the active pack.
 const MCP = [BATON, 'mcp', '--pack', '{pack}'];
 const LISTEN = ['--listen', '127.0.0.1:{port}'];
+// What clients of a proxy that listens present: given to it by the environment, as `listen_env`.
+export const LISTEN_TOKEN = crypto.randomBytes(32).toString('hex');
+export const listen_env = { BATON_MCP_TOKEN: LISTEN_TOKEN };
+export const listen_headers = { Authorization: `Bearer ${LISTEN_TOKEN}` };
+// For a client that cannot send a header.
+export const without_token = (words) =>
+  words.flatMap((word) => (word === '--listen' ? ['--listen-without-token', word] : [word]));
 export const PROXY = {
   stdio_stdio: [...MCP, '--', '{server}'],
   http_stdio: [...MCP, ...LISTEN, '--', '{server}'],

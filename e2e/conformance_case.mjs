@@ -10,7 +10,7 @@
 //   except       {scenario: {checks, reason}}: which checks need not be as good there, and why
 import fs from 'node:fs';
 import path from 'node:path';
-import { PROXY, World, write_open_pack } from './baton.mjs';
+import { PROXY, World, without_token, write_open_pack } from './baton.mjs';
 import * as sdk_v1 from './clients/sdk_v1.mjs';
 import { scored_server, server_words, worse } from './conformance.mjs';
 import { write_json } from './files.mjs';
@@ -42,7 +42,8 @@ async function scored_through(one, options) {
   const world = new World(options.folder);
   try {
     await world.begin(write_open_pack(path.join(options.folder, 'pack'), await tools_of_fixture(options.folder)));
-    const command = PROXY[one.proxy].map((word) => word.replaceAll('{pack}', world.pack));
+    // The suite has no option for a header of its own.
+    const command = without_token(PROXY[one.proxy]).map((word) => word.replaceAll('{pack}', world.pack));
     return await scored_server({ ...options, command, env: { ...process.env, ...world.env } });
   } finally {
     await world.end();

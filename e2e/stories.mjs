@@ -13,7 +13,7 @@
 //   files_after  what is in files then; null: there is none
 import fs from 'node:fs';
 import path from 'node:path';
-import { PROXY, World } from './baton.mjs';
+import { PROXY, World, listen_env, listen_headers } from './baton.mjs';
 import * as agent from './clients/agent.mjs';
 import * as inspector from './clients/inspector.mjs';
 import * as sdk_v1 from './clients/sdk_v1.mjs';
@@ -57,8 +57,12 @@ export async function tell(story, client, folder) {
     const approving = story.approvals ? world.approve_what_comes() : null;
     const calls = story.steps.map(({ call, arguments: given }) => ({ tool: call, arguments: given }));
     const session = { ...client, calls, work, home, log: folder, server_name: story.server };
-    if (client.http) session.url = await listen(story, world, { work, folder, started });
-    else session.server = command_of(story, world, work);
+    if (client.http) {
+      session.url = await listen(story, world, { work, folder, started });
+      if (world) session.headers = listen_headers;
+    } else {
+      session.server = command_of(story, world, work);
+    }
     const seen = await within(SECONDS, client.run(session), new Error(`the client was not done after ${SECONDS} s`));
     fs.writeFileSync(path.join(folder, 'seen.json'), JSON.stringify(seen, null, 1));
     await world?.approved();
@@ -89,7 +93,8 @@ async function listen(story, world, { work, folder, started }) {
 
 function listening_proxy(story, world, work, port) {
   const server = stdio_server(story.server, work);
-  return { words: through(PROXY.http_stdio, { pack: world.pack, port }, server), env: { ...server.env, ...world.env } };
+  const words = through(PROXY.http_stdio, { pack: world.pack, port }, server);
+  return { words, env: { ...server.env, ...world.env, ...listen_env } };
 }
 
 // Fills in a command line of the proxy. What the server needs of the environment is named: nothing else is passed on.

@@ -371,6 +371,69 @@ TEST_P(Governed, a_session_on_a_lease_is_refused_when_the_lease_is_gone) {
   fixture_.expect_whole();
 }
 
+// However the first session lost the item, and whatever it says of its calls.
+TEST_P(Governed, what_a_former_holder_tells_late_is_evidence_and_nothing_else) {
+  activate(pack_of("{risk_defaults: {write: allow}, session_limits: {circuit_breaker: {consecutive_errors: 1}}}",
+                   "[{tool: put, side_effect: write}]"));
+  const char* const kReceipts[] = {R"("result":"ok","output":{"id":1})", R"("result":"error","error":"declined")",
+                                   R"("result":"unknown")", R"("result":"unknown","input_changed":true)",
+                                   R"("result":"timeout")"};
+  for (const std::string lost : {"superseded", "killed", "released"}) {
+    SCOPED_TRACE(lost);
+    const std::string work = fixture_.create_in(work::Phase::Implementation);
+    const auto hold = [&] {
+      const std::string id = text_at(fixture_.claim(as("alice"), work), "/session/id");
+      OpenSession asked;
+      asked.session_id = id;
+      open(in_session(as("alice"), id), asked);
+      return id;
+    };
+    const std::string former = hold();
+    for (std::size_t i = 0; i < std::size(kReceipts); ++i) {
+      const std::string call = "c" + std::to_string(i);
+      const auto begun = propose(former, R"({"start":true,"calls":[{"call_id":")" + call +
+                                             R"(","tool":"put","arguments":{"n":)" + std::to_string(i) + "}}]}");
+      EXPECT_EQ(text_at(begun, "/calls/0/started"), "true");
+    }
+    std::string holder;
+    if (lost == "killed") {
+      EXPECT_EQ(outcome(ask([&](Answered done) {
+                  fixture_.cases().kill_session(as_operator(), former, "enough", std::move(done));
+                })),
+                "taken");
+    } else {
+      if (lost == "released") {
+        EXPECT_EQ(outcome(ask([&](Answered done) {
+                    fixture_.cases().release(in_session(as("alice"), former), former, "", std::move(done));
+                  })),
+                  "taken");
+      }
+      holder = hold();
+      EXPECT_NE(holder, former);
+    }
+    const auto item = [&] { return json::write(**fixture_.cases().show(work)); };
+    const auto others = [&] {
+      return holder.empty() ? std::string() : json::write(**fixture_.cases().show_session(holder));
+    };
+    const std::string item_before = item(), others_before = others();
+    const std::string state_before = text_at(**fixture_.cases().show_session(former), "/state");
+    const std::string standing_before = text_at(view(former), "/standing");
+    const std::size_t entries_before = fixture_.entry_types().size();
+    for (std::size_t i = 0; i < std::size(kReceipts); ++i)
+      EXPECT_EQ(outcome(settle(former, R"({"call_id":"c)" + std::to_string(i) + "\"," + kReceipts[i] + "}")), "taken");
+    EXPECT_EQ(item(), item_before);
+    EXPECT_EQ(others(), others_before);
+    EXPECT_EQ(text_at(**fixture_.cases().show_session(former), "/state"), state_before);
+    EXPECT_EQ(text_at(view(former), "/standing"), standing_before);
+    const std::vector<std::string> types = fixture_.entry_types();
+    ASSERT_EQ(types.size(), entries_before + std::size(kReceipts));
+    for (std::size_t i = entries_before; i < types.size(); ++i) EXPECT_EQ(types[i], "session.call_settled");
+    EXPECT_EQ(text_at(propose(former, R"({"calls":[{"tool":"put","arguments":{}}]})"), "/calls/0/verdict") == "allow",
+              false);
+  }
+  fixture_.expect_whole();
+}
+
 // --- what an agent owes, and what it claims ------------------------------------------------------------------------------------------
 
 std::string claiming(std::string_view agent, std::string_view command, std::string_view status = "COMPLETE") {
@@ -884,9 +947,10 @@ TEST_P(Governed, long_numbers_of_outputs_are_bound_and_captured) {
   for (const std::size_t digits : {8'190u, 8'191u, 8'192u, 8'193u, 9'000u, 9'999u, 10'000u}) {
     const std::string long_one(digits, '9'), call = std::to_string(digits);
     const std::string more = long_one + "0";
-    EXPECT_EQ(text_at(propose(id, R"({"start":true,"calls":[{"call_id":"r)" + call + R"(","tool":"read","arguments":{}}]})"),
-                      "/calls/0/verdict"),
-              "allow");
+    EXPECT_EQ(
+        text_at(propose(id, R"({"start":true,"calls":[{"call_id":"r)" + call + R"(","tool":"read","arguments":{}}]})"),
+                "/calls/0/verdict"),
+        "allow");
     EXPECT_EQ(text_at(settle(id, R"({"call_id":"r)" + call + R"(","result":"ok","output":{"v":)" + long_one + "}}"),
                       "/state"),
               "committed")

@@ -87,6 +87,7 @@ class World {
     options.listen = {{"127.0.0.1", 0}};
     options.limits.retry_ms = 50;
     if (change) change(options);
+    options.without_token = options.tokens.empty();  // what is tested here is mostly the rest
     thread_ = std::thread([this] { context_.run(); });
     run([&] {
       auto started = HttpFront::start(context_, clock_, random_, options, [this](Front& front) {
@@ -777,16 +778,23 @@ TEST(mcp_http_front, tokens) {
 }
 
 TEST(mcp_http_front, where_it_may_listen) {
-  const auto problem = [](const std::string& host, bool tls, std::vector<std::string> tokens) {
+  const auto problem = [](const std::string& host, bool tls, std::vector<std::string> tokens, bool without = false) {
     HttpFrontOptions options;
     options.listen = {{host, 0}};
     if (tls) options.certificate_file = options.key_file = "some.pem";
     options.tokens = std::move(tokens);
+    options.without_token = without;
     return problem_with(options);
   };
   const std::string token = "a-token-of-some-length";
-  EXPECT_EQ(problem("127.0.0.1", false, {}), "");
-  EXPECT_EQ(problem("localhost", false, {}), "");
+  EXPECT_EQ(problem("127.0.0.1", false, {token}), "");
+  EXPECT_EQ(problem("localhost", false, {token}), "");
+  EXPECT_EQ(problem("127.0.0.1", false, {}), "a token is required") << "on this machine too: it has other users";
+  EXPECT_EQ(problem("127.0.0.1", false, {}, true), "");
+  EXPECT_EQ(problem("::1", false, {}, true), "");
+  EXPECT_NE(problem("127.0.0.1", false, {token}, true), "");
+  EXPECT_NE(problem("0.0.0.0", true, {}, true), "");
+  EXPECT_NE(problem("0.0.0.0", true, {token}, true), "");
   EXPECT_NE(problem("0.0.0.0", false, {}), "");
   EXPECT_NE(problem("0.0.0.0", true, {}), "");
   EXPECT_NE(problem("0.0.0.0", false, {token}), "");

@@ -194,12 +194,13 @@ class HttpClient:
         self.client = Client(place, "--listen", "127.0.0.1:0", *arguments, environment=environment)
         found = eventually("it listens", lambda: re.search(r"listening on (\S+)", self.client.stderr()))
         self.url = f"http://{found.group(1)}/mcp"
+        self.token = Path(re.search(r"bearer token in (\S+)", self.client.stderr()).group(1)).read_text().strip()
         self.next_id = 0
 
     def post(self, method, params=None, names=None):
         self.next_id += 1
         params = {**(params or {}), "_meta": modern_meta({}, **({SESSION_KEY: names} if names is not None else {}))}
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + self.token,
                    "MCP-Protocol-Version": MODERN, "Mcp-Method": method}
         if "name" in params:
             headers["Mcp-Name"] = params["name"]
@@ -1253,17 +1254,20 @@ def http_nobody(place):
 class Listening:
     """A proxy that listens, and what is posted to it."""
 
-    def __init__(self, place, *arguments, server=None, trust=None):
+    def __init__(self, place, *arguments, server=None, trust=None, environment=None):
         self.errors = open(os.path.join(place.folder, f"listening-{len(place.children)}.err"), "w+b")
         command = [place.baton, "mcp", "--node", "unix:" + place.node.socket_path, "--env", "FIXTURE_LOG", "--listen", "127.0.0.1:0", *arguments]
         if "--upstream" not in arguments:
             command += ["--", *(server or [sys.executable, FIXTURE])]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors,
-                                        env={**place.environment(), "FIXTURE_LOG": place.log}, cwd=place.folder)
+                                        env={**place.environment(), "FIXTURE_LOG": place.log, **(environment or {})}, cwd=place.folder)
         place.children.append(self.process)
         found = eventually("it listens: " + self.stderr(), lambda: re.search(r"listening on (\S+)", self.stderr()))
         self.port = found.group(1).rsplit(":", 1)[1]
         self.url = f"http{'s' if trust else ''}://localhost:{self.port}/mcp"
+        made = re.search(r"bearer token in (\S+)", self.stderr())
+        self.token_file = Path(made.group(1)) if made else None
+        self.bearer = {"Authorization": "Bearer " + self.token_file.read_text().strip()} if made else {}
         self.context = ssl.create_default_context(cafile=trust) if trust else None
 
     def stderr(self):
@@ -1272,7 +1276,7 @@ class Listening:
     def ask(self, message=None, headers=None, url=None):
         """The status, the headers and the text of what comes back; GET where there is no message."""
         asked = urllib.request.Request(url or self.url, data=json.dumps(message).encode() if message else None, headers={
-            "Content-Type": "application/json", "Accept": "application/json, text/event-stream", **(headers or {})})
+            "Content-Type": "application/json", "Accept": "application/json, text/event-stream", **self.bearer, **(headers or {})})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self.context))
         try:
             with opener.open(asked, timeout=WAIT) as answer:
@@ -1352,6 +1356,76 @@ def listens_over_tls(place):
     need("token" in refused("--listen", "0.0.0.0:0", *tls), "TLS alone")
     need("--tls-key" in refused("--listen", "127.0.0.1:0", *tls[:2]), "a certificate without its key")
     need(str(folder / "none.pem") in refused("--listen", "127.0.0.1:0", "--tls-certificate", str(folder / "none.pem"), *tls[2:]), "no such file")
+
+
+def listens_with_a_token(place):
+    """Whoever has no token is refused, on this machine as well; the one that the proxy makes is in a file of the user's."""
+    runtime = Path(place.folder) / "runtime"
+    runtime.mkdir(mode=0o700)
+    environment = {"XDG_RUNTIME_DIR": str(runtime)}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+    def unknown(proxy, **headers):
+        known, proxy.bearer = proxy.bearer, {}
+        for message, path in ((ping, "/mcp"), (ping, "/"), (None, "/mcp"), (None, "/metrics"), (None, "/elsewhere")):
+            status, got, text = proxy.ask(message, headers, url=proxy.url.replace("/mcp", path))
+            need(status == 401 and got["WWW-Authenticate"].startswith("Bearer"), (path, status, text))
+        need(proxy.ask(url=proxy.url.replace("/mcp", "/.well-known/oauth-protected-resource"))[0] == 404, "there is no authorization server")
+        proxy.bearer = known
+
+    proxy = Listening(place, environment=environment)
+    token = proxy.token_file.read_text().strip()
+    need(proxy.token_file.parent == runtime / "baton" and len(token) >= 64, proxy.token_file)
+    need(proxy.token_file.stat().st_mode & 0o777 == 0o600 and proxy.token_file.parent.stat().st_mode & 0o777 == 0o700, "for the user alone")
+    unknown(proxy)
+    unknown(proxy, Authorization="Bearer " + token[:-1])
+    unknown(proxy, Authorization="Basic " + token)
+    need("by token" in proxy.call(proxy.begin(), "echo", {"text": "by token"})[2], "with it, it works")
+    need(token not in proxy.stderr(), "the token is not printed")
+    notes = list((runtime / "baton").glob("mcp-*.listen.json"))
+    need(len(notes) == 1 and json.loads(notes[0].read_text())["token"] == "made", notes)
+    need(token.encode() not in Path(f"/proc/{proxy.process.pid}/cmdline").read_bytes(), "nor on its command line")
+    proxy.end()
+    need(list((runtime / "baton").iterdir()) == [], "both files go with it")
+
+    # A token that was given, by the environment: no file.
+    given = "given-" + "by-the-environment"
+    proxy = Listening(place, environment={**environment, "BATON_MCP_TOKEN": given})
+    need(proxy.token_file is None and not list((runtime / "baton").glob("*.token")), "none is made")
+    unknown(proxy)
+    proxy.bearer = {"Authorization": "Bearer " + given}
+    session = proxy.begin()
+    need("given" in proxy.call(session, "echo", {"text": "given"})[2], "it works")
+    seen = Path(f"/proc/{proxy.process.pid}/environ").read_bytes()
+    need(given.encode() not in seen and b"BATON_MCP_TOKEN" in seen, "it is not left in the environment")
+    children = Path(f"/proc/{proxy.process.pid}/task/{proxy.process.pid}/children").read_text().split()
+    need(children and all(given.encode() not in Path(f"/proc/{child}/environ").read_bytes() for child in children), "servers do not get it")
+    proxy.end()
+
+    # Without one only when it is said so; that is warned about and written down.
+    proxy = Listening(place, "--listen-without-token", environment=environment)
+    need("warning: --listen-without-token" in proxy.stderr(), proxy.stderr())
+    need("by nobody" in proxy.call(proxy.begin(), "echo", {"text": "by nobody"})[2], "it works")
+    note = json.loads(next((runtime / "baton").glob("mcp-*.listen.json")).read_text())
+    need(note == {"address": f"127.0.0.1:{proxy.port}", "pid": proxy.process.pid, "token": "none"}, note)
+    proxy.end()
+
+    def refused(*arguments, **more):
+        done = subprocess.run([place.baton, "mcp", "--node", "unix:" + place.node.socket_path, *arguments, "--", sys.executable, FIXTURE],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**place.environment(), **environment, **more},
+                              cwd=place.folder, timeout=WAIT)
+        need(done.returncode == 2 and "listening on" not in done.stderr, done)
+        return done.stderr
+
+    need("token" in refused("--listen", "0.0.0.0:0", "--listen-without-token"), "not for other machines")
+    (runtime / "token").write_text(given + "\n")
+    need("--listen-token-file" in refused("--listen", "127.0.0.1:0", "--listen-without-token", "--listen-token-file", str(runtime / "token")), "not both")
+    need("16 characters" in refused("--listen", "127.0.0.1:0", BATON_MCP_TOKEN="short"), "a token has a length")
+    os.chmod(runtime / "baton", 0o777)
+    need("other users" in refused("--listen", "127.0.0.1:0"), "a folder that others can write is refused")
+    shutil.rmtree(runtime / "baton")
+    os.symlink(place.folder, runtime / "baton")
+    need("no folder" in refused("--listen", "127.0.0.1:0"), "and so is a link")
 
 
 def listens_with_a_rate(place):
@@ -1451,6 +1525,7 @@ STORIES = {
     "http_nobody": (http_nobody, {}),
     "http_left_and_taken_up": (http_left_and_taken_up, {}),
     "listens_over_tls": (listens_over_tls, {}),
+    "listens_with_a_token": (listens_with_a_token, {}),
     "listens_with_a_rate": (listens_with_a_rate, {}),
 }
 

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 // tells.
 export async function follow(client, session, { StdioClientTransport, StreamableHTTPClientTransport }) {
   const transport = session.url
-    ? new StreamableHTTPClientTransport(new URL(session.url))
+    ? new StreamableHTTPClientTransport(new URL(session.url), { requestInit: { headers: session.headers ?? {} } })
     : new StdioClientTransport({
         ...session.server,
         cwd: session.work,

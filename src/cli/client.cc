@@ -158,6 +158,14 @@ std::string text_of(json::Node node) {
   return node.is_string() ? std::string(node.string()) : json::write(node);
 }
 
+std::string data_lines(json::Node root) {
+  std::string out;
+  if (root["data_notice"]) out += shown(root["data_notice"], 400) + "\n";
+  for (const json::Node one : root["suspicious"].elements())
+    out += "warning: " + shown(one["place"], 200) + " has " + shown(one["what"], 100) + "\n";
+  return out;
+}
+
 std::string shown(json::Node node, std::size_t characters_max) {
   return printable(secrets::redact(text_of(node)), characters_max);
 }

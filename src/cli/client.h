@@ -158,6 +158,9 @@ std::string ledger_origin(World& world, const std::string& location);
 // is no store.
 Result<bool> has_operator(World& world, const std::string& location);
 
+// For what agents wrote: that it is data, and a line for each part of it that looks like an instruction to a model.
+std::string data_lines(json::Node root);
+
 // The text of a member that should be one; what it is instead, as JSON; empty when there is none.
 std::string text_of(json::Node node);
 // The same, fit to be shown: no secrets, no control characters.

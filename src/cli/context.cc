@@ -49,7 +49,7 @@ int show(World& world, const Arguments& arguments) {
                       shown(root["author"], 64);
     if (const std::string work = shown(root["work_id"], 64); !work.empty()) out += " for " + work;
     if (const std::string labels = labels_of(root); !labels.empty()) out += ", labels " + labels;
-    out += "\n";
+    out += "\n" + data_lines(root);
     // JSON escapes control characters by itself; the rest is somebody's text.
     const std::string value = json::write_pretty(redacted(json::Value::copy(root["value"])));
     for (const std::string_view line : split(value, '\n')) out += printable(line) + "\n";

@@ -200,6 +200,10 @@ int artifact(World& world, const ArtifactArguments& arguments) {
       // What it says, for whoever works with it; a terminal is not told what to do by it.
       const json::Node content = root["artifact"]["content"];
       const std::string text = content.is_string() ? std::string(content.string()) : json::write(content);
+      const std::string author = shown(root["artifact"]["author"], 64);
+      if (!author.empty())
+        world.print_error("baton: from " + author + ", session " + shown(root["artifact"]["session_id"], 64) + "\n");
+      world.print_error(data_lines(root["artifact"]));
       std::string out;
       for (const std::string_view line : split(text, '\n')) out += (out.empty() ? "" : "\n") + printable(line);
       world.print(window_size(world) ? out + "\n" : text + (text.ends_with('\n') ? "" : "\n"));

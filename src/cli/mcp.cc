@@ -158,10 +158,14 @@ int run(World& world, Arguments& arguments) {
   const Presents presents = arguments.mode == "enforce" ? Presents::Session : Presents::Operator;
   auto client = Client::open(world, arguments.node, presents);
   if (!client) return could_not(world, client.error());
-  if (!arguments.listen_token_file.empty()) {
-    auto token = read_token_file(world, arguments.listen_token_file, false);
-    if (!token) return could_not(world, token.error());
-    arguments.listen.token = std::move(*token);
+  if (!arguments.listen.without_token) {
+    if (!arguments.listen_token_file.empty()) {
+      auto token = read_token_file(world, arguments.listen_token_file, false);
+      if (!token) return could_not(world, token.error());
+      arguments.listen.token = std::move(*token);
+    } else {
+      arguments.listen.token = world.environment("BATON_MCP_TOKEN").value_or("");
+    }
   }
   proxy::Options options;
   options.servers_are_all = !arguments.among_others;
@@ -226,8 +230,14 @@ void add_mcp(Command& app, Action& chosen) {
       ->add_option("--listen", arguments->listen.listen,
                    "Serve Streamable HTTP on HOST:PORT instead of stdin and stdout")
       ->allow_extra_args(false);
-  command->add_option("--listen-token-file", arguments->listen_token_file,
-                      "What clients of --listen present as bearer token");
+  Option* token = command->add_option(
+      "--listen-token-file", arguments->listen_token_file,
+      "File with the bearer token that clients of --listen present; default: BATON_MCP_TOKEN, else the proxy makes a "
+      "token and prints the path of its file");
+  command
+      ->add_flag("--listen-without-token", arguments->listen.without_token,
+                 "Of --listen on loopback: accept requests without a token, from every user of this machine")
+      ->excludes(token);
   Option* certificate = command->add_option("--tls-certificate", arguments->listen.certificate,
                                             "Of --listen: a PEM file, the chain with it");
   Option* key = command->add_option("--tls-key", arguments->listen.key, "Its private key, a PEM file");
@@ -242,7 +252,7 @@ void add_mcp(Command& app, Action& chosen) {
       ->allow_extra_args(false);
   command
       ->add_option("--requests-per-second", arguments->listen.requests_per_second,
-                   "Of --listen: how many of one token, or of one address where there is none; 0: any number")
+                   "Of --listen: how many of one token, or of one address with --listen-without-token; 0: any number")
       ->between(std::uint64_t{0}, std::uint64_t{1'000'000})
       ->capture_default_str();
   command->add_option("--client-megabytes", arguments->client_megabytes, "The largest message of the client")

@@ -16,7 +16,8 @@ namespace baton::cli {
 // Where the proxy's clients are: our stdin and stdout, or HTTP.
 struct ListenOptions {
   std::vector<std::string> listen;  // host:port; none: stdin and stdout
-  std::string token;                // what clients present; empty: nothing, on loopback only
+  std::string token;                // what clients present; empty: one is made
+  bool without_token = false;       // clients present none; on loopback only
   std::string certificate, key;
   std::vector<std::string> hosts, origins;   // further ones that are taken
   std::uint64_t requests_per_second = 1000;  // of one token, or of one address where there is none; 0: any number

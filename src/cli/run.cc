@@ -25,7 +25,7 @@ struct Arguments {
   std::string work, role, pack, client, ttl, wait, timeout, idle, answer_wait, grace;
   std::vector<std::string> phases, mcp_configs, command;
   std::uint32_t repairs = 2;
-  bool watch = false, ungoverned = false;
+  bool watch = false, ungoverned = false, scan_output = false;
 };
 
 // By its hash, or the beginning of it; by its agent, or its role. Nothing, and a message, when it is none of one.
@@ -104,6 +104,7 @@ std::optional<supervisor::Options> options_of(World& world, const Arguments& arg
   out.argv = arguments.command;
   out.client = arguments.client.empty() ? supervisor::guess_client(arguments.command)
                                         : supervisor::find_client(arguments.client).value_or(supervisor::Client::Other);
+  out.scan_output = arguments.scan_output;
   out.terms.timeout_ns = timeout.seconds.value_or(0) * kNanosecondsPerSecond;
   out.terms.idle_ns = std::max<std::int64_t>(1, idle.seconds.value_or(kIdleSeconds)) * kNanosecondsPerSecond;
   out.terms.answer_wait_ns = answer_wait.seconds.value_or(0) * kNanosecondsPerSecond;
@@ -169,6 +170,10 @@ void add_run(Command& app, Action& chosen) {
                     "Hold the session to no pack, and wire nothing: the agent's calls are not judged");
   command->add_option("--client", arguments->client, "What the command is; default: by the name of its program")
       ->one_of(supervisor::client_names());
+  command->add_flag(
+      "--scan-output", arguments->scan_output,
+      "Of a client that is not known: search all its output for the handoff. A file that it prints can then "
+      "complete the item; default: only `baton handoff submit` and the tool baton_handoff count");
   command
       ->add_option("--mcp-config", arguments->mcp_configs,
                    "A JSON file with `mcpServers` that the client gets, behind the proxy; may be repeated")

@@ -152,6 +152,9 @@ int show(World& world, const ShowArguments& arguments) {
     line("labels", list_text(work["labels"]));
     for (const json::Member check : work["checks"].members())
       line("check", printable(check.name(), 200) + ": " + shown(check.value, 64));
+    const std::string about = data_lines(work);
+    for (const std::string_view row : split(about, '\n'))
+      if (!row.empty()) out += "  " + std::string(row) + "\n";
     if (const std::string text = text_of(work["text"]); !text.empty()) {
       out += "\n";
       for (const std::string_view row : split(text, '\n')) out += "  " + printable(row) + "\n";

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/own_process.h"
 #include "hook/asking.h"
 #include "hooks/write.h"
 
@@ -307,6 +308,8 @@ void arm_last_resort(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
+  baton::guard_memory();
+  const baton::OwnCredentials credentials;
   Arguments arguments;
   const bool understood = read_arguments(argc, argv, arguments);
   const auto deadline = steady_clock::now() + milliseconds(arguments.deadline_ms);
@@ -334,7 +337,7 @@ int main(int argc, char** argv) {
   if (!arguments.proxied.empty()) append_query(asked.target, '&', "proxied", arguments.proxied);
   if (const std::size_t bytes = append_transcript(arguments, asked.body, deadline); bytes != 0)
     append_query(asked.target, '&', "transcript_bytes", std::to_string(bytes));
-  asked.session_token = environment("BATON_SESSION_TOKEN");
+  asked.session_token = credentials.environment("BATON_SESSION_TOKEN").value_or("");
   for (const char c : asked.session_token)
     if (c <= ' ' || c > '~') fail("BATON_SESSION_TOKEN holds what no token does");
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/own_process.h"
 #include "base/random.h"
 #include "cli/commands.h"
 #include "main/nodes.h"
@@ -26,20 +27,18 @@ bool shows_colour(int descriptor) {
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Before anything is read: most commands hold a token, and a node its keys.
+  baton::guard_memory();
+  const baton::OwnCredentials credentials;
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a reason to die
   baton::SystemClock clock;
   baton::SystemRandom random;
   baton::main::RealStores stores(clock);
   baton::main::RealNodes nodes;
-  baton::main::RealProxies proxies;
+  baton::main::RealProxies proxies(credentials);
   baton::main::RealSupervisors supervisors;
   const baton::cli::Streams streams{.in = STDIN_FILENO,
                                     .out = STDOUT_FILENO,
@@ -47,6 +46,8 @@ int main(int argc, char** argv) {
                                     .colour = shows_colour(STDOUT_FILENO),
                                     .colour_errors = shows_colour(STDERR_FILENO),
                                     .errors_to_a_terminal = ::isatty(STDERR_FILENO) == 1};
-  baton::cli::World world(clock, random, stores, nodes, proxies, supervisors, environment, streams);
+  baton::cli::World world(
+      clock, random, stores, nodes, proxies, supervisors,
+      [&credentials](const char* name) { return credentials.environment(name); }, streams);
   return baton::cli::run(world, argc, argv);
 }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -114,14 +113,6 @@ std::string wait_for_end(const NodeHost& host, const Interrupts& interrupts, con
 
 }  // namespace
 
-void guard_memory() {
-  const rlimit none = {0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);
-#if !defined(__SANITIZE_ADDRESS__)  // which looks for leaks by tracing itself
-  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
-}
-
 // --- serve --------------------------------------------------------------------------------------------------------------
 
 // A node that a client started has the store's own configuration and socket: it does not matter who the client is. Whoever
@@ -133,7 +124,6 @@ static bool is_as_clients_start_it(const cli::ServeOptions& options) {
 int RealNodes::serve(cli::World& world, const cli::ServeOptions& options) {
   ::umask(077);
   raise_descriptor_limit();
-  guard_memory();
   auto interrupts = std::make_unique<Interrupts>();  // before any thread is made: they inherit it
   const Descriptor asked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   auto log = NodeLog::open(options.log);

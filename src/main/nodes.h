@@ -20,10 +20,6 @@ class RealNodes final : public cli::Nodes {
                                             std::string actor) override;
 };
 
-// For a process that holds the ledger's keys and the hashes of tokens: it leaves no picture of its memory on the disk, and whoever runs
-// as the same user cannot attach to it. Its own /proc stays readable to itself, and those of its clients are not touched.
-void guard_memory();
-
 // The environment of a node that a client starts: only what says where things are and how to write. The flags of the exit
 // protocol, tokens and whatever else a client has are not among it.
 bool is_passed_on(std::string_view variable);

@@ -9,11 +9,12 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/mcp_listen.h"
 #include "cli/stores.h"
 #include "main/house_node.h"
 #include "main/node_host.h"
-#include "main/nodes.h"
 #include "net/line_pipe.h"
+#include "net/url.h"
 #include "proxy/config.h"
 #include "proxy/driver.h"
 #include "proxy/http_front.h"
@@ -27,8 +28,9 @@ namespace {
 
 constexpr std::chrono::seconds kToolsWait{30};
 
-std::vector<std::string> our_environment() {
-  std::vector<std::string> out;
+// With the credentials that were taken out of it: a server gets one only if `--env` names it.
+std::vector<std::string> our_environment(const OwnCredentials& credentials) {
+  std::vector<std::string> out = credentials.taken();
   for (char** one = environ; one != nullptr && *one != nullptr; ++one) out.emplace_back(*one);
   return out;
 }
@@ -63,7 +65,21 @@ int run_http(cli::World& world, proxy::Shared& shared, boost::asio::signal_set& 
   options.key_file = listen.key;
   options.hosts = listen.hosts;
   options.origins = listen.origins;
-  if (!listen.token.empty()) options.tokens = {listen.token};
+  options.without_token = listen.without_token;
+  using cli::ListenToken;
+  const ListenToken kind = listen.without_token   ? ListenToken::None
+                           : listen.token.empty() ? ListenToken::Made
+                                                  : ListenToken::Given;
+  const std::string token = kind == ListenToken::Made ? cli::new_listen_token(world) : listen.token;
+  if (kind == ListenToken::Made) {
+    // A token that the proxy made is for clients of this machine: others need one that was given to both sides.
+    for (const net::ListenAddress& address : options.listen)
+      if (!net::is_loopback(address.host))
+        return cli::could_not(world,
+                              "other machines are listened to only with TLS and a token that both sides were given: "
+                              "--listen-token-file names its file");
+  }
+  if (!token.empty()) options.tokens = {token};
   options.requests_per_second = static_cast<double>(listen.requests_per_second);
   options.requests_at_once = 2 * options.requests_per_second;
   options.client_bytes_max = shared.options.client_bytes_max;
@@ -72,6 +88,18 @@ int run_http(cli::World& world, proxy::Shared& shared, boost::asio::signal_set& 
   auto front = proxy::HttpFront::start(shared.context, world.clock, world.random, std::move(options),
                                        [&shared](proxy::Front& of) { return std::make_unique<Behind>(shared, of); });
   if (!front) return cli::could_not(world, front.error().text());
+  // Before it is said that the proxy listens: whoever waits for that reads the token next.
+  auto files = cli::ListenFiles::keep(world, (*front)->addresses().front(), kind, token);
+  if (!files) {
+    if (kind == ListenToken::Made) return cli::could_not(world, files.error());
+    shared.report("no note for `baton doctor`: " + files.error().text());
+  } else if (kind == ListenToken::Made) {
+    shared.report("clients present the bearer token in " + files->token_file().string());
+  }
+  if (kind == ListenToken::None)
+    shared.report(
+        "warning: --listen-without-token: every process of every user of this machine can call the servers behind this "
+        "proxy");
   for (const std::string& address : (*front)->addresses()) shared.report("listening on " + address);
   const auto work = boost::asio::make_work_guard(shared.context);
   signals.async_wait([&front, &shared](const boost::system::error_code& error, int) {
@@ -85,13 +113,12 @@ int run_http(cli::World& world, proxy::Shared& shared, boost::asio::signal_set& 
 
 int RealProxies::run(cli::World& world, proxy::Options options, const cli::ListenOptions& listen,
                      const cli::ServeOptions* house) {
-  const std::vector<std::string> ours = our_environment();
+  const std::vector<std::string> ours = our_environment(credentials_);
   for (proxy::ServerOptions& server : options.servers)
     server.environment = proxy::child_environment(ours, server.environment);
   boost::asio::io_context context(1);
   std::unique_ptr<net::AsyncPlace> node;
   if (house != nullptr) {
-    guard_memory();
     auto opened = HouseNode::open(world, *house, context);
     if (!opened) return cli::could_not(world, opened.error());
     node = std::move(*opened);
@@ -120,7 +147,7 @@ int RealProxies::run(cli::World& world, proxy::Options options, const cli::Liste
 }
 
 Result<std::string> RealProxies::read_tools(cli::World& world, proxy::ServerOptions server) {
-  server.environment = proxy::child_environment(our_environment(), server.environment);
+  server.environment = proxy::child_environment(our_environment(credentials_), server.environment);
   return proxy::read_tools(world.clock, world.random, server, kToolsWait, [&world](std::string_view line) {
     world.print_error("baton: " + std::string(line) + "\n");
   });

@@ -30,16 +30,16 @@ constexpr int kLooks = 8;
 // Heads of streams and of answers, beside the message.
 constexpr std::size_t kFrameBytes = 1u << 20;
 
-// The token that was presented, by its number from 1; 0 where none is asked for; nothing when it is none of ours. All are
-// compared, each by its hash, so that the time taken tells nothing.
+// The token that was presented, by its number from 1; 0 where the front is open to everyone; nothing when it is none of ours. All
+// are compared, each by its hash, so that the time taken tells nothing.
 class Tokens {
  public:
-  explicit Tokens(const std::vector<std::string>& tokens) {
-    for (const std::string& token : tokens) hashes_.push_back(sha256(token));
+  explicit Tokens(const HttpFrontOptions& options) : open_(options.without_token) {
+    for (const std::string& token : options.tokens) hashes_.push_back(sha256(token));
   }
 
   std::optional<std::size_t> credential(const net::ServerRequest& request) const {
-    if (hashes_.empty()) return 0;
+    if (open_) return 0;
     constexpr std::string_view kScheme = "bearer ";
     const std::string_view given = request.header("authorization").value_or("");
     if (to_lower_ascii(given.substr(0, kScheme.size())) != kScheme) return std::nullopt;
@@ -51,6 +51,7 @@ class Tokens {
   }
 
  private:
+  const bool open_;
   std::vector<Sha256> hashes_;
 };
 
@@ -148,10 +149,13 @@ std::string problem_with(const HttpFrontOptions& options) {
   if (options.listen.empty()) return "there is no address to listen on";
   for (const net::ListenAddress& address : options.listen) {
     if (net::is_loopback(address.host)) continue;
+    if (options.without_token) return "only this machine may be listened to without a token";
     if (options.certificate_file.empty())
       return "other machines are listened to only with TLS: give a certificate and its key";
     if (options.tokens.empty()) return "other machines are listened to only with a token";
   }
+  if (options.without_token) return options.tokens.empty() ? "" : "a token is given, and none is to be required";
+  if (options.tokens.empty()) return "a token is required";
   return std::any_of(options.tokens.begin(), options.tokens.end(),
                      [](const std::string& token) { return token.size() < 16; })
              ? "a token has at least 16 characters"
@@ -167,7 +171,7 @@ class HttpFront::Core : public std::enable_shared_from_this<Core> {
         clock_(clock),
         random_(random),
         options_(std::move(options)),
-        tokens_(options_.tokens),
+        tokens_(options_),
         rates_(options_.requests_per_second, options_.requests_at_once),
         make_(std::move(make)),
         looking_(context) {}
@@ -276,7 +280,6 @@ void HttpFront::Core::answer_preflight(net::Exchange& exchange) const {
 
 void HttpFront::Core::handle(ExchangePointer exchange) {
   const net::ServerRequest& request = exchange->request();
-  if (request.path != "/mcp" && request.path != "/") return exchange->respond(refusal(404, "the endpoint is /mcp"));
   // Pages of this machine may call without having been named, but not read what comes.
   if (const auto origin = request.header("origin");
       origin && std::ranges::find(options_.origins, std::string(*origin)) != options_.origins.end()) {
@@ -284,6 +287,8 @@ void HttpFront::Core::handle(ExchangePointer exchange) {
     if (request.method == "OPTIONS") return answer_preflight(*exchange);
   }
   const auto credential = tokens_.credential(request);
+  // Clients that were refused look for an authorization server before they give up; 404 says that there is none.
+  if (request.path.starts_with("/.well-known/")) return exchange->respond(refusal(404, "the endpoint is /mcp"));
   if (!credential) {
     net::ServerResponse response = refusal(401, "a bearer token is needed");
     response.headers.push_back({"WWW-Authenticate", request.header("authorization")
@@ -291,6 +296,7 @@ void HttpFront::Core::handle(ExchangePointer exchange) {
                                                         : R"(Bearer realm="baton")"});
     return exchange->respond(std::move(response));
   }
+  if (request.path != "/mcp" && request.path != "/") return exchange->respond(refusal(404, "the endpoint is /mcp"));
   if (request.method == "POST") return handle_post(std::move(exchange), *credential);
   const bool is_modern = says_modern(request.headers);
   if ((request.method != "GET" && request.method != "DELETE") || is_modern) {

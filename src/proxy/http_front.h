@@ -7,7 +7,7 @@
 //   modern   there are no sessions: all requests of one credential share one conversation, and those that name a governed session
 //            (mcp::kMetaSession) one for each that they name. GET and DELETE are 405.
 //
-// Who may call: a Host that is ours and an Origin that is allowed (else 403); the bearer token, where there are tokens (else 401).
+// Who may call: a Host that is ours and an Origin that is allowed (else 403); whoever presents a bearer token (else 401).
 // Tokens are looked at here and go no further. A session belongs to the credential that began it: to others it does not exist.
 // Each token has its rate of requests; where none is asked for, each address has (else 429). Bodies have a limit (else 413), and of a
 // stranger's no more is read than a head's worth.
@@ -38,7 +38,9 @@ struct HttpFrontOptions {
   std::string certificate_file, key_file;
   std::vector<std::string> hosts;    // further names that a Host header may carry
   std::vector<std::string> origins;  // pages that may call, and read the answers; those of this machine may call anyhow
-  std::vector<std::string> tokens;   // empty: none is asked for
+  std::vector<std::string> tokens;   // the bearer tokens that are accepted
+  // Every request is accepted without a token. For loopback addresses only.
+  bool without_token = false;
   HttpLimits limits;
   std::size_t client_bytes_max = 4u << 20;   // one message of the client
   std::size_t server_bytes_max = 64u << 20;  // one message to it

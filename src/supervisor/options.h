@@ -37,6 +37,7 @@ struct Options {
   std::vector<std::string> environment;  // NAME=value; ours, from which what is not for agents is taken out
   std::string folder;                    // where the agent runs; empty: where we do
   Client client = Client::Other;
+  bool scan_output = false;           // of a client that is not known: its output is searched for the handoff
   std::vector<McpServer> servers;     // of the client's configuration, to be put behind the proxy
   std::string baton, hook;            // the programs; `hook` is empty where there is none
   std::string home, client_settings;  // RunPlace has what they are

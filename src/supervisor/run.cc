@@ -64,10 +64,12 @@ std::vector<Problem> problems_of(const std::vector<Diagnostic>& diagnostics) {
 // What is not for agents: a credential, and what changes where the node is found.
 bool is_passed_on(std::string_view setting) {
   static constexpr std::string_view kNot[] = {
-      "BATON_TOKEN",      "BATON_SESSION_TOKEN", "BATON_NODE",        "BATON_IN_PROCESS", "BATON_KEYS",
-      "BATON_SESSION",    "BATON_AGENT_ID",      "BATON_ROLE",        "BATON_WORK",       "BATON_PHASE",
-      "BATON_INPUT_FILE", "BATON_REPAIR_FILE",   "BATON_ANSWER_FILE", "BATON_ROUND"};
+      "BATON_TOKEN", "BATON_SESSION_TOKEN", "BATON_MCP_TOKEN",   "BATON_NODE",        "BATON_IN_PROCESS",
+      "BATON_KEYS",  "BATON_SESSION",       "BATON_AGENT_ID",    "BATON_ROLE",        "BATON_WORK",
+      "BATON_PHASE", "BATON_INPUT_FILE",    "BATON_REPAIR_FILE", "BATON_ANSWER_FILE", "BATON_ROUND"};
   const std::string_view name = setting.substr(0, setting.find('='));
+  // The URL of a database, which may have a password: the agent has the node.
+  if (name == "BATON_STORE" && setting.find("://") != std::string_view::npos) return false;
   return std::ranges::find(kNot, name) == std::end(kNot);
 }
 
@@ -120,6 +122,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     node_.use_session(token_);
     owed_.agent_id = outcome_.agent_id;
     owed_.phase = text_of(work["phase"]);
+    owed_.in_output = options_.client != Client::Other || options_.scan_output;
     const auto until = parse_time(text_of(session["expires_at"])).time;
     const std::int64_t left = until ? until->nanoseconds - shared.clock.now().nanoseconds : 0;
     lease_ns_ = options_.ttl_seconds ? *options_.ttl_seconds * kNanosecondsPerSecond : std::max(left, kLeaseLeast);
@@ -214,6 +217,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     facts.provider = client_name(options_.client);
     facts.work = root["work"];
     facts.context = root["context"];
+    facts.sources = root["context_sources"];
     facts.readable = texts_of(session["reads"]);
     facts.writable = texts_of(session["writes"]);
     const json::Value envelope = agent_contract::input_envelope(facts);
@@ -359,7 +363,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
                         std::to_string(options_.terms.repairs_max) + ")" + (what.text.empty() ? "" : ":\n" + what.text)
                   : "it goes on");
     }
-    search_.emplace(options_.client);
+    search_.emplace(options_.client, options_.scan_output);
     ticks_ = 0;
     const auto self = std::weak_ptr<Core>(weak_from_this());
     auto agent = Agent::start(shared_.context, started.argv, std::move(environment), options_.folder,
@@ -397,6 +401,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
                                     what.repair,
                                     options_.terms.repairs_max,
                                     owed_.is_signal() ? handoff_form(owed_) : std::string()};
+    if (!owed_.in_output) refusal.channel = kExplicitChannel;
     if (!what.text.empty())
       refusal.problems = what.text == listed(problems_) ? problems_ : std::vector<Problem>{{{}, what.text, {}, {}}};
     return agent_contract::repair_text(refusal);
@@ -439,6 +444,10 @@ class Run::Core : public std::enable_shared_from_this<Core> {
       dialect_ = found->dialect;
       body_ = found->body;
     }
+    if (search_->has_uncounted())
+      say("its output has a handoff, which does not count: this client is not known, and anything that it prints, such "
+          "as a "
+          "file, could be one. It hands in by `baton handoff submit`, or run it with --scan-output");
     if (!search_->conversation().empty()) conversation_ = search_->conversation();
     const auto self = std::weak_ptr<Core>(weak_from_this());
     boost::asio::post(shared_.context, [self] {
@@ -517,7 +526,7 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     outcome_.relay.clear();
     const auto dialect = find_dialect(outcome_.dialect);
     if (!dialect || !payload["raw"].is_string()) return;
-    Search search(Client::Other);
+    Search search(Client::Other, true);  // what the node has recorded
     search.feed(payload["raw"].string());
     const auto found = search.end();
     outcome_.relay = relay_of(*dialect, found ? found->body : std::string(payload["raw"].string()));

@@ -22,7 +22,7 @@ bool is_message(json::Node root) {
 
 }  // namespace
 
-Search::Search(Client client) : client_(client) {}
+Search::Search(Client client, bool scan_output) : client_(client), counts_(client != Client::Other || scan_output) {}
 
 void Search::feed(std::string_view bytes) {
   locator_.feed(bytes);
@@ -93,6 +93,10 @@ std::optional<Search::Result> Search::end() {
     located.reset();
   }
   if (!located) return std::nullopt;
+  if (!counts_) {
+    uncounted_ = true;
+    return std::nullopt;
+  }
   Result out{located->dialect, located->document, located->document, std::move(located->warnings)};
   if (out.dialect == Dialect::AgentContract) out.document = agent_contract::in_fence(out.body);
   return out;

@@ -4,6 +4,8 @@
 // - In a structured stream only the last message that the model itself wrote is searched; what tools, users and the client say is not.
 //   Once a line of such a stream was seen, plain text beside it does not count any more.
 // - Otherwise a handoff stands alone on its lines or in its own fence.
+// - The output of a client that is not known counts only if the operator said so: such a client prints what it likes, also files and what
+//   its tools print, and a handoff in those is not its own. It hands in by an explicit channel (`baton handoff submit`, `baton_handoff`).
 // - Two that differ, or text behind it, are a problem that the agent is asked about (EXIT_AMBIGUOUS, HANDOFF_AMBIGUOUS).
 #pragma once
 
@@ -20,7 +22,8 @@ namespace baton::supervisor {
 
 class Search {
  public:
-  explicit Search(Client client);
+  // `scan_output`: the output of a client that is not known counts as well.
+  explicit Search(Client client, bool scan_output = false);
 
   void feed(std::string_view bytes);
 
@@ -32,6 +35,8 @@ class Search {
   };
   // No more will come. Nothing: there is none.
   std::optional<Result> end();
+  // After end(): was there a handoff that does not count, because the client is not known?
+  bool has_uncounted() const { return uncounted_; }
 
   // As its output says (supervisor/clients.h); empty: not said yet.
   const std::string& conversation() const { return conversation_; }
@@ -41,6 +46,7 @@ class Search {
   void take_event(std::string_view line);
 
   Client client_;
+  bool counts_, uncounted_ = false;
   checker::Locator locator_{std::nullopt};  // plain text, and the streams that transcript/ reads
   // Streams that are only known here: the message is put together from its pieces.
   std::string line_, message_;

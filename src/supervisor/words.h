@@ -19,9 +19,14 @@ struct Owed {
   std::string dialect = "any";  // agent-contract, agent-exit, any, none
   std::string agent_id = {}, phase = {};
 
+  bool in_output = true;  // its last words are searched for it; otherwise it comes by an explicit channel
+
   bool is_nothing() const { return dialect == "none"; }
   bool is_signal() const { return dialect == "agent-exit"; }
 };
+// How an agent hands in whose output is not searched: "on the standard input of ...".
+inline constexpr std::string_view kExplicitChannel =
+    "on the standard input of `baton handoff submit`, or by the tool baton_handoff; what you print does not count";
 // A signal to be filled in; of any other dialect a block.
 std::string handoff_form(const Owed& owed);
 

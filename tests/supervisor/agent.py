@@ -12,6 +12,7 @@
     stranger            a block of another agent
     submit              hands over by `baton handoff submit`
     evidence JSON       what its blocks say in their evidence_report, over what they say anyway
+    update JSON         {"updates": the update_contracts of its blocks}
     bash COMMAND STATUS says by a hook that it ran the command, and how that ended; whether it may
     then                what stands behind it is for the next start, and the last part for all that follow
     sleep SECONDS | spin SECONDS | tick SECONDS     does nothing; uses the processor; prints a line a second
@@ -34,6 +35,7 @@ repair = "BATON_REPAIR_FILE" in os.environ
 answer = "BATON_ANSWER_FILE" in os.environ
 streaming = False
 evidence = {}
+updates = []
 calls = 0
 
 
@@ -51,6 +53,8 @@ def block(status, agent=None, **more):
     if status == "COMPLETE":
         report["verification"] = {"method": "self-review", "result": "pass"}
     report.update(evidence)
+    if updates:
+        more = {**more, "update_contracts": updates}
     body = {"agent_status": {"plan_status": status, "agent_id": agent or os.environ["BATON_AGENT_ID"], "pending_steps": [],
                              "next_action": "which harbour?" if status == "NEEDS_INPUT" else "done"},
             "evidence_report": report, **more}
@@ -107,6 +111,8 @@ while words:
         print(done.stdout, done.stderr, flush=True)
     elif word == "evidence":
         evidence = json.loads(words.pop(0))
+    elif word == "update":
+        updates = json.loads(words.pop(0))["updates"]
     elif word == "bash":
         bash(words.pop(0), int(words.pop(0)))
     elif word == "sleep":

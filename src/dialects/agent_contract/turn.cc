@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "dialects/agent_contract/contract.h"
+#include "wording/data.h"
 
 namespace baton::agent_contract {
 namespace {
@@ -82,6 +83,8 @@ Value input_envelope(const InputFacts& facts) {
   set_text(brief, "question", work["question"]);
   set_text(brief, "answer", work["answer"]);
   if (work["labels"].is_array()) brief.set("labels", Value::copy(work["labels"]));
+  set_text(brief, "created_by", work["created_by"]);
+  if (work["suspicious"].is_array()) brief.set("suspicious", Value::copy(work["suspicious"]));
 
   Value permissions = Value::object();
   permissions.set("readable_sections", list_of(facts.readable));
@@ -95,6 +98,8 @@ Value input_envelope(const InputFacts& facts) {
   metadata.set("contract_version", kContractVersion);
 
   Value out = Value::object();
+  out.set("data_notice", wording::kDataNotice);
+  out.set("project_knowledge_sources", facts.sources.is_object() ? Value::copy(facts.sources) : Value::object());
   out.set("project_knowledge", facts.context.is_object() ? Value::copy(facts.context) : Value::object());
   out.set("surface_routing", std::move(routing));
   out.set("agent_contract_handoff", std::move(brief));
@@ -127,8 +132,10 @@ std::string skeleton(std::string_view agent_id) {
 }
 
 std::string repair_text(const Refusal& refusal) {
-  std::string out = refusal.problems.empty() ? "Your last message holds no handoff, so the work is not handed over."
-                                             : "Your handoff was refused. Nothing of it was taken.";
+  const bool in_message = refusal.channel.empty();
+  std::string out = !refusal.problems.empty() ? "Your handoff was refused. Nothing of it was taken."
+                    : in_message              ? "Your last message holds no handoff, so the work is not handed over."
+                                              : "You handed nothing in, so the work is not handed over.";
   out += " This is repair " + std::to_string(refusal.repair) + " of " + std::to_string(refusal.repairs_max) +
          "; after the last one " + refusal.at_last + ".\n";
   for (const Problem& problem : refusal.problems) {
@@ -139,10 +146,10 @@ std::string repair_text(const Refusal& refusal) {
     if (!problem.help.empty()) out += "; " + problem.help;
     out += "\n";
   }
-  out +=
-      "\nDo not do the work again. Answer with the handoff alone, as the last thing in your message and nothing behind "
-      "it. With what is true "
-      "put in, it has this form";
+  out += "\nDo not do the work again. ";
+  out += in_message ? "Answer with the handoff alone, as the last thing in your message and nothing behind it."
+                    : "Hand the handoff in " + refusal.channel + ".";
+  out += " With what is true put in, it has this form";
   if (!refusal.form.empty()) return out + ":\n\n" + refusal.form;
   out +=
       " (plan_status is COMPLETE only with verification.result \"pass\"; otherwise BLOCKED, "

@@ -20,11 +20,15 @@ struct InputFacts {
   std::string session_id, agent_id, role, provider;
   json::Node work;                              // the item, as a node shows it
   json::Node context;                           // the sections that the role may read, by name; no node: none
+  json::Node sources;                           // where they come from, by name: author, labels, what is suspicious
   std::vector<std::string> readable, writable;  // sections; `*`: all
   std::vector<std::string> surfaces;            // that the work touches, where somebody has said so
   bool consolidation_required = false, cross_check_required = false;
 };
 
+// What others wrote is data: `data_notice` says so, `project_knowledge_sources` who wrote each section, with which labels, and what in it
+// looks like an instruction; `agent_contract_handoff.suspicious` the same of the item's texts.
+//
 // project_knowledge, surface_routing (more than one surface is `multi_surface`), agent_contract_handoff, write_permissions, metadata.
 //
 // The goal is the item's title, the scope its text; the acceptance criteria are the points listed in the text below a line that says
@@ -48,6 +52,8 @@ struct Refusal {
   int repair = 1, repairs_max = 2;
   std::string form = {};  // what is asked for, to be filled in; empty: a block, as skeleton() has it
   std::string at_last = "the work item is BLOCKED";  // what happens after the last one
+  // How it is handed in; empty: as the last thing in the agent's message.
+  std::string channel = {};
 };
 
 // What the agent is asked: every problem, and a skeleton of what is missing. Ends with what it is to fill in.

@@ -304,13 +304,15 @@ class Claiming {
     if (!context) return tl::make_unexpected(context.error());
     for (const work::Event& event : work::add_labels(item, std::move(labels), act_.now).events)
       if (auto labelled = act_.record(event, item, Act::Is::Beside); !labelled) return labelled;
-    act_.answer.body.set("work", shown(item));
+    Value work = shown(item);
+    flag_item(work);
+    act_.answer.body.set("work", std::move(work));
     act_.answer.body.set("session", std::move(about));
     const Engine& engine = act_.engine;
     act_.dress_with([&engine, context = std::move(*context)](Answer& answer) {
       Value* told = answer.body.find("session");
       told->set("token", engine.session_token(told->find("id")->string()));
-      answer.body.set("context", context);
+      context.set_in(answer.body);
     });
     return {};
   }
@@ -338,17 +340,17 @@ Result<void> dress_replay(const Engine& engine, store::Reader& reader, Answer& a
   std::vector<std::string> labels;
   if (*row)
     if (auto item = read_item(**row)) labels = std::move(item->labels);
-  Value context = Value::object();
+  GivenContext context;
   std::size_t bytes = 0;
   auto found = reader.find({.table = tables::kContextSections}, [&](const Row& row) {
     if (role == nullptr || !role->reads(text_at(row, 0))) return true;
     bytes += text_at(row, 2).size();
     if (bytes > limits::kContextAnswerBytesMax) return false;
     if (auto section = read_section(row); section && std::ranges::includes(labels, section->labels))
-      context.set(section->section, std::move(section->value));
+      context.add(std::move(*section));
     return true;
   });
-  answer.body.set("context", std::move(context));
+  context.set_in(answer.body);
   return found;
 }
 

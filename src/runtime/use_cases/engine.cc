@@ -505,8 +505,8 @@ Result<void> Act::tell_dependents(const std::string& work_id, std::string_view t
   return {};
 }
 
-Result<Value> Act::context_for(const std::string& role_name, std::vector<std::string>& labels) {
-  Value out = Value::object();
+Result<GivenContext> Act::context_for(const std::string& role_name, std::vector<std::string>& labels) {
+  GivenContext out;
   const work::Role* role = policy().find_role(role_name);
   if (role == nullptr) return out;
   std::size_t bytes = 0;
@@ -524,7 +524,7 @@ Result<Value> Act::context_for(const std::string& role_name, std::vector<std::st
     std::ranges::set_union(labels, section->labels, std::back_inserter(with));
     if (with.size() > limits::kWorkLabelsMax) return true;
     labels = std::move(with);
-    out.set(section->section, std::move(section->value));
+    out.add(std::move(*section));
     return true;
   });
   if (!found) return tl::make_unexpected(found.error());

@@ -14,6 +14,7 @@
 
 #include "protection/protection.h"
 #include "runtime/actor_quota.h"
+#include "runtime/data_source.h"
 #include "runtime/disk_floor.h"
 #include "runtime/session_rows.h"
 #include "runtime/use_cases.h"
@@ -188,7 +189,7 @@ class Act {
 
   // {section: value} of what a role may read. `labels`, sorted, are those of whoever reads; they become what they are by
   // reading. A section whose labels would be too many for an item is left out.
-  Result<json::Value> context_for(const std::string& role, std::vector<std::string>& labels);
+  Result<GivenContext> context_for(const std::string& role, std::vector<std::string>& labels);
 
  private:
   friend class Engine;

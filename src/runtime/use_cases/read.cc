@@ -6,12 +6,14 @@
 #include "base/text.h"
 #include "json/parse.h"
 #include "ledger/streams.h"
+#include "runtime/data_source.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
 #include "runtime/token_entries.h"
 #include "runtime/use_cases/govern.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
+#include "wording/data.h"
 
 namespace baton::runtime {
 namespace {
@@ -111,7 +113,9 @@ Result<std::optional<Value>> UseCases::show(std::string_view work_id) {
   const auto item = get(**reader, tables::kWorkItems, work_id, read_item);
   if (!item) return tl::make_unexpected(item.error());
   if (!*item) return std::nullopt;
-  return std::optional(shown(**item));
+  Value out = shown(**item);
+  flag_item(out);
+  return std::optional(std::move(out));
 }
 
 UseCases::NamedTool UseCases::tool_in_pack(const std::string& session_id, const std::string& server,
@@ -299,7 +303,11 @@ Result<std::optional<Value>> UseCases::show_context(const Caller& caller, std::s
   const auto labels = labels_of_reader(**reader, caller);
   if (!labels) return tl::make_unexpected(labels.error());
   if (*labels && !std::ranges::includes(**labels, (*found)->labels)) return std::nullopt;
-  return std::optional(shown(**found, true));
+  Value out = shown(**found, true);
+  const Value source = source_of(**found);
+  if (const Value* const suspicious = source.find("suspicious")) out.set("suspicious", *suspicious);
+  out.set("data_notice", wording::kDataNotice);
+  return std::optional(std::move(out));
 }
 
 Result<Value> UseCases::context_history(const Caller& caller, std::string_view section, std::size_t limit) {
@@ -319,12 +327,14 @@ Result<Value> UseCases::context_history(const Caller& caller, std::string_view s
         return true;
       Value version = Value::copy(payload->root());
       version.set("sequence", row.sequence);
+      wording::flag(version, Value::copy(payload->root()["value"]), "value");
       versions.push(std::move(version));
       return versions.elements().size() < limit;
     });
     if (!read) return tl::make_unexpected(read.error());
   }
   Value out = Value::object();
+  out.set("data_notice", wording::kDataNotice);
   out.set("versions", std::move(versions));
   return out;
 }

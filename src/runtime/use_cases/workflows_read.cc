@@ -6,6 +6,7 @@
 #include "runtime/packs.h"
 #include "runtime/use_cases/workflows.h"
 #include "store/tables.h"
+#include "wording/data.h"
 
 namespace baton::runtime {
 
@@ -228,6 +229,7 @@ Result<Answer> UseCases::artifacts(const Caller& caller, const std::string& sess
   const auto member = read_member(**row);
   if (!member) return tl::make_unexpected(member.error());
   std::vector<Artifact> all;
+  std::string from, author;  // who handed them over
   if (!member->member.handoff.empty()) {
     const auto handoff_row = reader.get(tables::kWorkflowHandoffs, {member->member.handoff});
     if (!handoff_row) return tl::make_unexpected(handoff_row.error());
@@ -235,6 +237,11 @@ Result<Answer> UseCases::artifacts(const Caller& caller, const std::string& sess
       auto handoff = read_handoff(**handoff_row);
       if (!handoff) return tl::make_unexpected(handoff.error());
       all = std::move(handoff->artifacts);
+      from = handoff->handoff.from;
+      const auto giver_row = reader.get(tables::kSessions, {from});
+      if (!giver_row) return tl::make_unexpected(giver_row.error());
+      if (*giver_row)
+        if (const auto giver = read_session(**giver_row)) author = giver->actor_id;
     }
   }
   Answer out;
@@ -254,6 +261,10 @@ Result<Answer> UseCases::artifacts(const Caller& caller, const std::string& sess
   const auto document = json::parse(*bytes);
   if (at->type == "application/json" && document) shown.set("content", Value::copy(document->root()));
   else shown.set("content", *bytes);
+  if (!author.empty()) shown.set("author", author);
+  if (!from.empty()) shown.set("session_id", from);
+  wording::flag(shown, *shown.find("content"), "content");
+  shown.set("data_notice", wording::kDataNotice);
   out.body.set("artifact", std::move(shown));
   return out;
 }

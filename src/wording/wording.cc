@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mcp/wording.h"
+#include "wording/wording.h"
 
 #include <re2/re2.h>
 
@@ -10,7 +10,7 @@
 #include "base/hidden_characters.h"
 #include "base/text.h"
 
-namespace baton::mcp {
+namespace baton::wording {
 namespace {
 
 using Kind = Suspicion::Kind;
@@ -402,4 +402,4 @@ std::vector<Suspicion> suspicions_in_value(json::Node value, std::string_view pl
   return Walk().run_value(value, place);
 }
 
-}  // namespace baton::mcp
+}  // namespace baton::wording
