@@ -19,6 +19,7 @@
 #include "http_api/members.h"
 #include "http_api/reading_pool.h"
 #include "http_api/routes.h"
+#include "ledger/answer_key.h"
 
 namespace baton::http_api {
 
@@ -39,6 +40,7 @@ struct Workings {
   std::atomic<std::size_t> being_answered{0};
   LogBudget log_budget;
   HookMemory hooks;
+  const ledger::SigningKey answer_key;  // signs what hooks are told
   const std::int64_t started_ns;  // monotonic
   const Time started_at;
 };

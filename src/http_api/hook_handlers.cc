@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "hooks/names.h"
 #include "hooks/read.h"
+#include "hooks/signed_answer.h"
 #include "hooks/transcript.h"
 #include "hooks/write.h"
 #include "http_api/handlers.h"
@@ -177,7 +178,21 @@ class Hook : public std::enable_shared_from_this<Hook> {
     response.content_type = "text/plain";
     response.body = std::to_string(written.exit) + ' ' + std::to_string(written.out.size()) + ' ' +
                     std::to_string(written.err.size()) + '\n' + written.out + written.err;
+    sign(response);
     asked_->respond(std::move(response));
+  }
+
+  // For a hook that knows our key: nobody else can have said this, to this event, now.
+  void sign(net::ServerResponse& response) const {
+    const net::ServerRequest& request = asked_->request();
+    const auto nonce = request.header(hooks::kNonceHeader);
+    if (!nonce || !hooks::is_hex_of(trim(*nonce), hooks::kNonceBytes)) return;
+    const std::string target = request.query.empty() ? request.path : request.path + "?" + request.query;
+    const std::string digest = sha256_hex(
+        hooks::signed_request_text(target, trim(request.header("Baton-Session").value_or("")), request.body));
+    const auto signature =
+        asked_->workings().answer_key.sign(hooks::signed_answer_text(trim(*nonce), digest, response.body));
+    response.headers.push_back({std::string(hooks::kSignatureHeader), hex(signature)});
   }
 
   void deny(std::string_view rule, std::string_view why, std::string_view instead = {}) {
