@@ -43,7 +43,7 @@ bool wait_for(int descriptor, short what, Deadline deadline) {
   }
 }
 
-Heard failed(std::string problem) { return {Heard::Kind::Failed, 0, {}, std::move(problem)}; }
+Heard failed(std::string problem) { return {Heard::Kind::Failed, 0, {}, {}, std::move(problem)}; }
 
 // A path that is longer than an address has room for is reached through its folder.
 int connected(const std::string& path, Deadline deadline) {
