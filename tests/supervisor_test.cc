@@ -417,7 +417,9 @@ TEST(Supervisor, Wiring) {
     // OpenCode's plugin has its arguments in it, as strings of JavaScript.
     for (const WiringFile& one : wiring.files) {
       if (!one.path.ends_with(".js")) continue;
-      EXPECT_NE(one.text.find(R"(const MORE = ['--socket', '/s/it\'s node.sock', '--node-key', '5a5a)"), std::string::npos) << one.text;
+      EXPECT_NE(one.text.find(R"(const MORE = ['--socket', '/s/it\'s node.sock', '--node-key', '5a5a)"),
+                std::string::npos)
+          << one.text;
     }
     // On a command line everybody could read it.
     for (const std::string& argument : wiring.arguments)

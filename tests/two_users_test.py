@@ -22,6 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from stories import CONTRACT
+
 HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent / "docs/reference/two-users.md"
 SKIPPED, WAIT = 77, 120
@@ -199,15 +201,14 @@ def nobody_becomes_an_operator(operator_token):
     pack = Path("/srv/approvals")
     pack.mkdir()
     (pack / "session.yaml").write_text(json.dumps({"schema_version": "1.0", "agent": "pusher"}))
-    (pack / "Push.yaml").write_text(json.dumps({"tool": "Push", "side_effect": "write", "gate": "allow", "evidence_class": "local_transaction", "commit_requirement": "none",
-                                                "idempotency": "none", "timeout_ms": 1000, "retries": 0, "rollback_on_failure": False, "preconditions": [], "forbids_after": [], "argument_value_invariants": [],
-                                                "assertions": {"input_invariants": [], "output_invariants": []}, "checkpoint": {"when": [{"path": "$.where", "equals": "main"}], "timeout_seconds": 600}}))
+    (pack / "Push.yaml").write_text(json.dumps({"tool": "Push", **CONTRACT, "side_effect": "write", "gate": "allow",
+                                                "checkpoint": {"when": [{"path": "$.where", "equals": "main"}], "timeout_seconds": 600}}))
     good(baton("contract", "activate", str(pack), "--role", "pusher"))
     push = hook_commands()["PreToolUse"].replace("--role claude", "--role pusher")
     event = {"where": "main"}
     first = ask_hook("Push", event, "p1", command=push)
     need(first.returncode == 2 and "checkpoint" in first.stderr, first)
-    waiting = json.loads(good(baton("approvals", "--format", "json")))["approvals"]
+    waiting = json.loads(good(baton("approvals", "list", "--format", "json")))["approvals"]
     need(len(waiting) == 1 and waiting[0]["state"] == "pending", waiting)
     one = waiting[0]
     decide = "import http.client, json, os, socket, sys\n" \
@@ -232,7 +233,7 @@ def nobody_becomes_an_operator(operator_token):
         done = ada("baton", "approvals", "approve", one["id"], "--digest", one["digest"], environment=shown)
         need(done.returncode != 0, done)
         done = ada("baton", "stop", environment=shown)
-    states = [a["state"] for a in json.loads(good(baton("approvals", "--format", "json")))["approvals"] if a["id"] == one["id"]]
+    states = [a["state"] for a in json.loads(good(baton("approvals", "list", "--format", "json")))["approvals"] if a["id"] == one["id"]]
     need(states == ["pending"], states)
     need(ask_hook("Push", event, "p2", command=push).returncode == 2, "it went through")
     # The operator can.
@@ -313,8 +314,7 @@ def main(programs):
         return 0
     finally:
         if node is not None and node.poll() is None:
-            subprocess.run(["pkill", "-TERM", "-P", str(node.pid)], check=False, timeout=WAIT)
-            node.terminate()
+            node.terminate()  # runuser passes it on
             try:
                 node.wait(30)
             except subprocess.TimeoutExpired:

@@ -88,7 +88,8 @@ std::string shown_plan_file(const adoption::FileChange& change, const adoption::
 
 struct Ground {
   std::string store, project, home, baton, hook;
-  std::string socket, node_key;  // `socket`: of a node of another user, named by --node; `store` is then this user's own folder
+  std::string socket,
+      node_key;  // `socket`: of a node of another user, named by --node; `store` is then this user's own folder
 };
 
 // The socket that was named, when it is another user's; empty: it is not.

@@ -21,10 +21,12 @@ void add_serve(Command& app, Action& chosen) {
   add_store_options(*command, arguments->store, true);
   command->add_option("--config", options.config, "The configuration; default: config.yaml in the store's folder");
   command->add_option("--socket", options.socket, "The unix socket; default: node.sock in the store's folder");
-  Option* agent_socket = command->add_option(
-      "--agent-socket", options.agent_socket, "A second unix socket, mode 0660, whose callers are always agents; default: none");
-  Option* agent_group = command->add_option("--agent-group", options.agent_group,
-                                            "The group whose users may connect to the agents' socket: its name or number");
+  Option* agent_socket =
+      command->add_option("--agent-socket", options.agent_socket,
+                          "A second unix socket, mode 0660, whose callers are always agents; default: none");
+  Option* agent_group =
+      command->add_option("--agent-group", options.agent_group,
+                          "The group whose users may connect to the agents' socket: its name or number");
   agent_socket->needs(agent_group);
   agent_group->needs(agent_socket);
   command->add_option("--listen", options.listen, "Also listen on TCP: HOST:PORT, port 0 for any; several times")

@@ -453,10 +453,11 @@ Result<void> NodeHost::listen() {
   if (!in.options.agent_socket.empty()) {
     const auto group = group_number(in.options.agent_group);
     if (!group)
-      return failure(kDoing,
-                     "--agent-group takes the name or number of a group, not `" + printable(in.options.agent_group, 80) + "`");
+      return failure(kDoing, "--agent-group takes the name or number of a group, not `" +
+                                 printable(in.options.agent_group, 80) + "`");
     in.agent_socket = fs::absolute(in.options.agent_socket, ignored).lexically_normal().string();
-    if (in.agent_socket == in.socket) return failure(kDoing, "--agent-socket needs a path other than the node's own socket");
+    if (in.agent_socket == in.socket)
+      return failure(kDoing, "--agent-socket needs a path other than the node's own socket");
     auto path = SocketPath::of(in.agent_socket);
     if (!path) return tl::make_unexpected(path.error());
     in.agent_socket_path = std::move(*path);
