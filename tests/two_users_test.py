@@ -67,6 +67,10 @@ def good(done):
     return done.stdout
 
 
+def lines_of(done):
+    return [json.loads(line) for line in good(done).splitlines()]
+
+
 def baton(*arguments, **more):
     """A command of the operator."""
     return as_user("baton", "baton", *arguments, "--store", STORE, **more)
@@ -134,8 +138,8 @@ def hook_commands():
     return {event: groups[0]["hooks"][0]["command"] for event, groups in settings["hooks"].items()}
 
 
-def ask_hook(tool, arguments, call, command=None, user="ada"):
-    event = {"hook_event_name": "PreToolUse", "session_id": "c-1", "transcript_path": "/t", "cwd": "/srv/tides", "tool_name": tool,
+def ask_hook(tool, arguments, call, command=None, user="ada", session="c-1"):
+    event = {"hook_event_name": "PreToolUse", "session_id": session, "transcript_path": "/t", "cwd": "/srv/tides", "tool_name": tool,
              "tool_input": arguments, "tool_use_id": call}
     return as_user(user, "sh", "-c", command or hook_commands()["PreToolUse"], input=json.dumps(event))
 
@@ -154,8 +158,8 @@ def hooks_work():
 
 def run_completed(said):
     need(any("recorded as entry" in one or "completed" in one.lower() for one in said), said)
-    items = json.loads(good(baton("work", "list", "--format", "json")))["work"]
-    need(len(items) == 1 and items[0]["phase"] != "IMPLEMENTATION", items)
+    items = lines_of(baton("work", "list", "--format", "json"))
+    need([one["phase"] for one in items] == ["CI_PENDING"] and items[0]["implementer"] == "local:ada", items)
 
 
 def node_is_out_of_reach(operator_token):
@@ -206,9 +210,9 @@ def nobody_becomes_an_operator(operator_token):
     good(baton("contract", "activate", str(pack), "--role", "pusher"))
     push = hook_commands()["PreToolUse"].replace("--role claude", "--role pusher")
     event = {"where": "main"}
-    first = ask_hook("Push", event, "p1", command=push)
+    first = ask_hook("Push", event, "p1", command=push, session="c-2")
     need(first.returncode == 2 and "checkpoint" in first.stderr, first)
-    waiting = json.loads(good(baton("approvals", "list", "--format", "json")))["approvals"]
+    waiting = lines_of(baton("approvals", "list", "--format", "json"))
     need(len(waiting) == 1 and waiting[0]["state"] == "pending", waiting)
     one = waiting[0]
     decide = "import http.client, json, os, socket, sys\n" \
@@ -233,23 +237,23 @@ def nobody_becomes_an_operator(operator_token):
         done = ada("baton", "approvals", "approve", one["id"], "--digest", one["digest"], environment=shown)
         need(done.returncode != 0, done)
         done = ada("baton", "stop", environment=shown)
-    states = [a["state"] for a in json.loads(good(baton("approvals", "list", "--format", "json")))["approvals"] if a["id"] == one["id"]]
+    states = [a["state"] for a in lines_of(baton("approvals", "list", "--format", "json")) if a["id"] == one["id"]]
     need(states == ["pending"], states)
-    need(ask_hook("Push", event, "p2", command=push).returncode == 2, "it went through")
+    need(ask_hook("Push", event, "p2", command=push, session="c-2").returncode == 2, "it went through")
     # The operator can.
     good(baton("approvals", "approve", one["id"], "--digest", one["digest"]))
-    passed = ask_hook("Push", event, "p3", command=push)
+    passed = ask_hook("Push", event, "p3", command=push, session="c-2")
     need(passed.returncode == 0, passed)
 
 
-def fake_nodes_are_refused():
-    """A socket of ada's that answers "allow": not believed by her registered hook, nor used by another user's commands."""
+def fake_nodes_are_refused(operator_token):
+    """A socket of ada's that answers "allow": not believed by her registered hook, and never sent the operator's token."""
     fake = "/srv/tides/fake.sock"
     script = f"""
 import os, socket
 s = socket.socket(socket.AF_UNIX); s.bind({fake!r}); os.chmod({fake!r}, 0o660); s.listen(9); print('ready', flush=True)
 while True:
-    c, _ = s.accept(); c.recv(65536); c.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: 6\\r\\n\\r\\n0 0 0\\n'); c.close()
+    c, _ = s.accept(); open('/srv/tides/fake.log', 'ab').write(c.recv(65536)); c.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: 6\\r\\n\\r\\n0 0 0\\n'); c.close()
 """
     listener = subprocess.Popen(["setpriv", "--reuid", "ada", "--regid", "baton-agents", "--init-groups", "--", "python3", "-c", script], stdout=subprocess.PIPE, text=True)
     try:
@@ -259,10 +263,15 @@ while True:
         need(done.returncode == 2 and "node_not_trusted" in done.stderr, done)
         unkeyed = re.sub(r" --node-key [0-9a-f]+", "", command)
         need(ask_hook("Bash", {"command": "git push origin main"}, "f2", command=unkeyed).returncode == 0, "without a key whoever listens is believed")
-        # Her folder is her own: `baton` and `eve` do not speak to it. A folder where others can write is no place for a node's socket either.
-        for user in ("baton", "eve"):
-            done = as_user(user, "baton", "work", "list", "--node", "unix:" + fake)
-            need(done.returncode != 0 and "ACCESS_USER" in done.stdout + done.stderr, (user, done))
+        # A user who names it speaks to it, when it looks like an agents' socket; what the operator keeps is not sent there.
+        log = Path("/srv/tides/fake.log")
+        log.write_bytes(b"")
+        done = as_user("baton", "baton", "approvals", "approve", "apr_x", "--digest", "0" * 64, "--node", "unix:" + fake)
+        need(done.returncode != 0 and b"POST /v1/approvals/apr_x/decide" in log.read_bytes(), done)
+        need(operator_token.encode() not in log.read_bytes() and b"Authorization" not in log.read_bytes(), log.read_bytes())
+        # Nobody else's group, and no folder where others can write.
+        done = as_user("eve", "baton", "work", "list", "--node", "unix:" + fake)
+        need(done.returncode != 0 and "ACCESS_USER" in done.stdout + done.stderr, done)
         os.chmod("/srv/tides", 0o777)
         done = as_user("baton", "baton", "work", "list", "--node", "unix:" + fake)
         need(done.returncode != 0 and "ACCESS_USER" in done.stdout + done.stderr, done)
@@ -304,7 +313,7 @@ def main(programs):
         node, said = run_document()
         operator_token = Path("/var/lib/baton/.config/baton/operator.token").read_text().strip()
         stories = {"hooks": hooks_work, "a run": lambda: run_completed(said), "the node is out of reach": lambda: node_is_out_of_reach(operator_token),
-                   "the sockets": sockets_are_kept, "operators": lambda: nobody_becomes_an_operator(operator_token), "fake nodes": fake_nodes_are_refused,
+                   "the sockets": sockets_are_kept, "operators": lambda: nobody_becomes_an_operator(operator_token), "fake nodes": lambda: fake_nodes_are_refused(operator_token),
                    "unsafe places": unsafe_places_are_refused}
         for name, story in stories.items():
             story()
