@@ -246,6 +246,28 @@ def nobody_becomes_an_operator(operator_token):
     need(passed.returncode == 0, passed)
 
 
+def below_a_run(operator_token):
+    """What an agent of ada's starts is that agent to a node of another user, too, whatever it shows or leaves out."""
+    good(baton("work", "create", "High water", "--phase", "IMPLEMENTATION"))
+    hook = hook_commands()["PreToolUse"]
+    before = len(lines_of(baton("session", "list", "--format", "json")))
+    event = json.dumps({"hook_event_name": "PreToolUse", "session_id": "c-9", "transcript_path": "/t", "cwd": "/srv/tides", "tool_name": "Bash",
+                        "tool_input": {"command": "git push origin main"}, "tool_use_id": "b1"})
+    Path("/srv/tides/below.sh").write_text(
+        "#!/bin/sh\nexec 2>&1\n"
+        f"echo '{event}' | env -u BATON_SESSION_TOKEN {hook} > below.hook; echo \"hook $?\" > below.log\n"
+        f"env -u BATON_SESSION_TOKEN BATON_TOKEN={operator_token} baton token list > below.token; echo \"token $?\" >> below.log\n"
+        "env -u BATON_SESSION_TOKEN baton stop > below.stop; echo \"stop $?\" >> below.log\n" + BLOCK.split("\n", 1)[1])
+    os.chmod("/srv/tides/below.sh", 0o755)
+    ended = ada("baton", "run", "--pack", "claude", "--", "./below.sh")
+    need(ended.returncode == 0, ended)
+    said = Path("/srv/tides/below.log").read_text().split("\n")
+    need(said[0] == "hook 2" and said[1] in ("token 1", "token 2") and said[2] in ("stop 1", "stop 2"), said)
+    need("Denied by " in Path("/srv/tides/below.hook").read_text(), "denied by the rules")
+    sessions = lines_of(baton("session", "list", "--format", "json"))
+    need(len(sessions) == before + 1, "the hook opened a session of its own below a supervised agent")
+
+
 def fake_nodes_are_refused(operator_token):
     """A socket of ada's that answers "allow": not believed by her registered hook, and never sent the operator's token."""
     fake = "/srv/tides/fake.sock"
@@ -313,7 +335,7 @@ def main(programs):
         node, said = run_document()
         operator_token = Path("/var/lib/baton/.config/baton/operator.token").read_text().strip()
         stories = {"hooks": hooks_work, "a run": lambda: run_completed(said), "the node is out of reach": lambda: node_is_out_of_reach(operator_token),
-                   "the sockets": sockets_are_kept, "operators": lambda: nobody_becomes_an_operator(operator_token), "fake nodes": lambda: fake_nodes_are_refused(operator_token),
+                   "the sockets": sockets_are_kept, "operators": lambda: nobody_becomes_an_operator(operator_token), "below a run": lambda: below_a_run(operator_token), "fake nodes": lambda: fake_nodes_are_refused(operator_token),
                    "unsafe places": unsafe_places_are_refused}
         for name, story in stories.items():
             story()
