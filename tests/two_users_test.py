@@ -303,6 +303,14 @@ while True:
         listener.wait(WAIT)
 
 
+def undone():
+    """The client's user takes it out again, also when the node does not run."""
+    node = ada("baton", "adopt", "claude", "--undo", environment={"BATON_NODE": "unix:/run/baton/gone.sock"})
+    good(node)
+    settings = json.loads(Path("/srv/tides/.claude/settings.json").read_text())
+    need("hooks" not in settings and settings["permissions"]["deny"] == ["Bash(git push:*)"], settings)
+
+
 def unsafe_places_are_refused():
     """A node does not make its agents' socket where somebody else could replace it, or for a group that it has no part in."""
     def serve(path, group="baton-agents"):
@@ -336,7 +344,7 @@ def main(programs):
         operator_token = Path("/var/lib/baton/.config/baton/operator.token").read_text().strip()
         stories = {"hooks": hooks_work, "a run": lambda: run_completed(said), "the node is out of reach": lambda: node_is_out_of_reach(operator_token),
                    "the sockets": sockets_are_kept, "operators": lambda: nobody_becomes_an_operator(operator_token), "below a run": lambda: below_a_run(operator_token), "fake nodes": lambda: fake_nodes_are_refused(operator_token),
-                   "unsafe places": unsafe_places_are_refused}
+                   "unsafe places": unsafe_places_are_refused, "undone": undone}
         for name, story in stories.items():
             story()
             print(f"ok {name}")

@@ -92,8 +92,9 @@ struct Ground {
       node_key;  // `socket`: of a node of another user, named by --node; `store` is then this user's own folder
 };
 
-// The socket that was named, when it is another user's; empty: it is not.
+// The socket that was named, when it is another user's and no store was; empty: it is not.
 std::string socket_of_another_user(World& world, const Arguments& arguments) {
+  if (!arguments.node.store.store.empty()) return {};
   constexpr std::string_view kUnix = "unix:";
   const std::string node =
       arguments.node.node.empty() ? world.environment("BATON_NODE").value_or("") : arguments.node.node;
@@ -101,8 +102,11 @@ std::string socket_of_another_user(World& world, const Arguments& arguments) {
   std::error_code error;
   const std::string path = fs::absolute(node.substr(kUnix.size()), error).lexically_normal().string();
   struct stat status = {};
-  if (::lstat(path.c_str(), &status) != 0 || status.st_uid == ::geteuid()) return {};
-  return path;
+  if (::lstat(path.c_str(), &status) == 0) return status.st_uid == ::geteuid() ? std::string() : path;
+  // It can be undone without that node, too.
+  const Location location = locate_store(world, {});
+  const bool has_store = location.kind == LocationKind::Folder && !ledger_origin(world, location.text).empty();
+  return arguments.undo && !has_store ? path : std::string();
 }
 
 // The key that hooks will hold the node's answers to. A dry run starts no node for it.
