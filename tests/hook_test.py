@@ -851,6 +851,26 @@ def signed_answers(place):
     stripped = Between(place, "stripped", lambda between, request: between.ask_node(without_header(request, b"Baton-Session")))
     refused(ask(allowed, stripped.path, environment={"BATON_SESSION_TOKEN": "bst_something"}))
 
+    # The same event, asked by somebody else: with a token of another session, or of another actor, that no hook sends.
+    worker = place.node.request("POST", "/v1/tokens", {"actor": "worker", "kind": "agent"}, token=place.token).json["token"]
+    def as_worker(between, request):
+        return between.ask_node(request.replace(b"\r\n\r\n", b"\r\nAuthorization: Bearer " + worker.encode() + b"\r\n\r\n", 1))
+    refused(ask(allowed, Between(place, "as-worker", as_worker).path))
+
+    # A hook of one run speaks for its session alone, also when what passes its event on leaves out the token.
+    place.run("work", "create", "The almanac", "--id", "W-signed", "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", "/v1/work/W-signed/claim", {}, token=place.token).json["session"]
+    opened = place.node.request("POST", "/v1/sessions", {"session_id": claimed["id"]}, token=place.token, session=claimed["token"])
+    need(opened.status == 201, opened)
+    event = {"tool_name": "Read", "tool_input": {"file_path": "a"}}
+    def of_run(number, *more, **how):
+        return place.hook("claude", "PreToolUse", {**event, "tool_use_id": f"run_{number}"}, "--node-key", key, *more, **how)
+    own = {"environment": {"BATON_SESSION_TOKEN": claimed["token"]}}
+    passed(of_run(1, "--session", claimed["id"], **own))
+    for number, (session, how) in enumerate(((claimed["id"], {}), (claimed["id"], {"socket_path": honest.path}), ("ses_other", own), ("ses_other", {}))):
+        done = of_run(2 + number, "--session", session, **how)
+        need(done.returncode == 2 and "session_mismatch" in done.stderr, (session, how, done))
+
     # A denial that becomes an allowance on the way; changed status, outputs, or bytes behind.
     def softened(between, request):
         return with_body(between.ask_node(request), allow_body)

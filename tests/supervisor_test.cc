@@ -385,6 +385,7 @@ TEST(Supervisor, Wiring) {
     place.socket = test["no_socket"].is_true() ? "" : "/s/it's node.sock";
     place.node = "unix:/s/it's node.sock";
     for (int bytes = 0; bytes < 32; ++bytes) place.node_key += "5a";
+    place.session_id = "ses_1";
     place.session_token = "the-token";
     place.home = "/home/me";
     if (test["settings"]) place.client_settings = json::write(test["settings"]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `baton-hook CLIENT [EVENT] [--store DIR | --socket PATH] [--node-key KEY] [--role ROLE] [--proxied SERVER,...] [--deadline-ms N]`
+// `baton-hook CLIENT [EVENT] [--store DIR | --socket PATH] [--node-key KEY] [--session ID] [--role ROLE] [--proxied SERVER,...]
+// [--deadline-ms N]`
 //
 // Started by a coding agent for every event of its hooks, with the event as JSON on standard input. It has no rules: the node is asked
 // (POST /v1/hooks/CLIENT), and what the node says is printed. Whatever goes wrong, before a tool it refuses, in the way that the
@@ -49,7 +50,7 @@ constexpr milliseconds kStartPause{10};
 constexpr milliseconds kTranscriptPatience{2'000};
 
 struct Arguments {
-  std::string client, event, store, socket, node_key, role, proxied;
+  std::string client, event, store, socket, node_key, session, role, proxied;
   long deadline_ms = kDeadlineMs;
 };
 
@@ -267,6 +268,7 @@ bool read_arguments(int argc, char** argv, Arguments& out) {
     std::string* to = argument == "--store"      ? &out.store
                       : argument == "--socket"   ? &out.socket
                       : argument == "--node-key" ? &out.node_key
+                      : argument == "--session"  ? &out.session
                       : argument == "--role"     ? &out.role
                       : argument == "--proxied"  ? &out.proxied
                                                  : nullptr;
@@ -276,6 +278,7 @@ bool read_arguments(int argc, char** argv, Arguments& out) {
       if (++i >= argc) return false;
       *to = argv[i];
       // What is no key proves nothing: an empty one must not count as none.
+      if (to == &out.session && out.session.empty()) return false;
       if (to == &out.node_key && !hooks::is_hex_of(out.node_key, hooks::kAnswerKeyBytes)) return false;
       if (to != &number) continue;
       const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), out.deadline_ms);
@@ -319,7 +322,7 @@ int main(int argc, char** argv) {
   arm_last_resort(arguments);
   if (!understood)
     fail(
-        "baton-hook takes CLIENT [EVENT] [--store DIR] [--socket PATH] [--node-key KEY] [--role ROLE] "
+        "baton-hook takes CLIENT [EVENT] [--store DIR] [--socket PATH] [--node-key KEY] [--session ID] [--role ROLE] "
         "[--proxied SERVERS] [--deadline-ms N]");
 
   hook::Asked asked;
@@ -335,6 +338,7 @@ int main(int argc, char** argv) {
   if (asked.socket.empty()) fail("it is not known where the store is");
   asked.target = "/v1/hooks/" + arguments.client;
   append_query(asked.target, '?', "event", arguments.event);
+  if (!arguments.session.empty()) append_query(asked.target, '&', "session", arguments.session);
   if (!arguments.role.empty()) append_query(asked.target, '&', "role", arguments.role);
   if (!arguments.proxied.empty()) append_query(asked.target, '&', "proxied", arguments.proxied);
   if (const std::size_t bytes = append_transcript(arguments, asked.body, deadline); bytes != 0)

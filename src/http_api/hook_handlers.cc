@@ -113,6 +113,10 @@ class Hook : public std::enable_shared_from_this<Hook> {
     if (!client_)
       return asked_->refuse(
           {report(Code::REQUEST_NOT_FOUND, {}, {{"what", "client"}, {"name", printable(asked_->id, 64)}})});
+    if (!is_of_its_session())
+      return say(hooks::write_failure(
+          *client_, asked_->query.text("event"),
+          sentence("session_mismatch", "this event does not come from the session that the hook was made for", "")));
     if (read({})) return go_on();
     // A name that could be two tools: what there are contracts for may tell.
     read_then(asked_, [self = shared_from_this()](const AskedPtr& by) {
@@ -167,6 +171,13 @@ class Hook : public std::enable_shared_from_this<Hook> {
     }
   }
 
+  // `baton run` makes hooks for one session. A program that carries their events here from elsewhere is another caller.
+  bool is_of_its_session() const {
+    const std::string wanted = asked_->query.text("session");
+    const runtime::Caller& caller = asked_->caller;
+    return wanted.empty() || wanted == (caller.session_id.empty() ? caller.agent_session : caller.session_id);
+  }
+
   runtime::UseCases& cases() { return asked_->workings().around.cases; }
   HookMemory& memory() { return asked_->workings().hooks; }
 
@@ -187,6 +198,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
     const net::ServerRequest& request = asked_->request();
     const auto nonce = request.header(hooks::kNonceHeader);
     if (!nonce || !hooks::is_hex_of(trim(*nonce), hooks::kNonceBytes)) return;
+    // No hook sends one: somebody has added it, to ask as somebody else.
+    if (request.header("Authorization")) return;
     const std::string target = request.query.empty() ? request.path : request.path + "?" + request.query;
     const std::string digest = sha256_hex(
         hooks::signed_request_text(target, trim(request.header("Baton-Session").value_or("")), request.body));
