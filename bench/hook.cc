@@ -47,9 +47,20 @@ double once(const std::vector<std::string>& argv, const std::vector<std::string>
   return now_ns() - start;
 }
 
+// With the node's key on its command line, as `baton adopt` and `baton run` register it: what the node answers is verified.
+std::string answer_key(const Workspace& workspace) {
+  Process status({BATON_BENCH_PROGRAM, "status", "--node", "unix:" + workspace.socket(), "--format", "json"},
+                 workspace.environment());
+  status.read_lines();
+  constexpr std::string_view kName = "\"answer_key\":\"";
+  const std::size_t at = status.line().find(kName);
+  insist(at != std::string::npos, "the node has no key");
+  return status.line().substr(at + kName.size(), 64);
+}
+
 class Hook {
  public:
-  explicit Hook(const Workspace& workspace) : workspace_(workspace) {}
+  explicit Hook(const Workspace& workspace, std::string key = {}) : workspace_(workspace), key_(std::move(key)) {}
   double before() { return once(argv("PreToolUse"), workspace_.environment(), event("PreToolUse", ++number_)); }
   void after() {
     once(argv("PostToolUse"), workspace_.environment(),
@@ -58,9 +69,12 @@ class Hook {
 
  private:
   std::vector<std::string> argv(const std::string& name) const {
-    return {BATON_BENCH_HOOK, "claude", name, "--socket", workspace_.socket()};
+    std::vector<std::string> out = {BATON_BENCH_HOOK, "claude", name, "--socket", workspace_.socket()};
+    if (!key_.empty()) out.insert(out.end(), {"--node-key", key_});
+    return out;
   }
   const Workspace& workspace_;
+  const std::string key_;
   std::size_t number_ = 0;
 };
 
@@ -68,8 +82,8 @@ void measure(std::vector<Row>& rows) {
   const Folder folder("hook-stores");
   using Node = Workspace::Node;
   const Workspace lane(folder.path / "lane", Node::Lane), strict(folder.path / "strict", Node::Strict);
-  Hook on_lane(lane), on_strict(strict);
-  Rounds hello, fast, durable, npm;
+  Hook on_lane(lane, answer_key(lane)), on_strict(strict, answer_key(strict)), unsigned_on_lane(lane);
+  Rounds hello, fast, fast_unsigned, durable, npm;
   const char* node = std::getenv("BATON_BENCH_NODE");
   const char* safety_net = std::getenv("BATON_BENCH_SAFETY_NET");
   const bool has_npm = node != nullptr && *node != 0 && safety_net != nullptr && *safety_net != 0;
@@ -79,6 +93,8 @@ void measure(std::vector<Row>& rows) {
     hello.ns.push_back(once({BATON_BENCH_HELLO}, {}, ""));
     fast.ns.push_back(on_lane.before());
     on_lane.after();
+    fast_unsigned.ns.push_back(unsigned_on_lane.before());
+    unsigned_on_lane.after();
     durable.ns.push_back(on_strict.before());
     on_strict.after();
     if (has_npm && round % 10 == 0) npm.ns.push_back(once({node, safety_net, "hook", "--claude-code"}, {}, command));
@@ -93,6 +109,9 @@ void measure(std::vector<Row>& rows) {
   read.of = Row::Ratio::OursByPeer;
   read.at_most = 1;
   rows.push_back(read);
+  rows.push_back({.metric = "baton-hook, read lane, no signature asked for (median)",
+                  .value = fast_unsigned.median() / 1e3,
+                  .unit = "us"});
   rows.push_back({.metric = "baton-hook, recorded first, to its decision (median)",
                   .value = durable.median() / 1e3,
                   .unit = "us"});

@@ -192,6 +192,59 @@ TEST_F(AccessTest, the_socket_is_for_its_user_and_root) {
   EXPECT_EQ(root->actor.id, "local:root");
 }
 
+TEST_F(AccessTest, on_the_agents_socket_everybody_is_an_agent) {
+  const auto by_agents_socket = [](std::int64_t uid) {
+    Presented out = local(10, uid);
+    out.for_agents = true;
+    return out;
+  };
+  for (const std::int64_t uid : {kOtherUser, kOwnUser, std::int64_t{0}}) {
+    const auto caller = access_.identify(by_agents_socket(uid));
+    ASSERT_TRUE(caller) << uid;
+    EXPECT_EQ(caller->actor.id, uid == 0 ? "local:root" : "local:alice");
+    EXPECT_EQ(caller->actor.kind, Agent);
+    EXPECT_FALSE(caller->supervised);
+    EXPECT_TRUE(access_.recognises(by_agents_socket(uid)));
+    for (const Action action : {Action::Operate, Action::Tokens, Action::Ledger, Action::Stop, Action::ReportCi})
+      EXPECT_EQ(code_of(*caller, action), "ACCESS_KIND") << action_name(action);
+    EXPECT_EQ(code_of(*caller, Action::Claim), "");
+    EXPECT_EQ(code_of(*caller, Action::Register), "");
+  }
+  // No token makes an operator here, right or wrong: the secret is not even compared.
+  for (const ActorKind kind : {Operator, Ci, Auditor}) {
+    const Made made = make_token(kind);
+    Presented shown = by_agents_socket(kOtherUser);
+    shown.bearer = made.text;
+    EXPECT_EQ(code_of(shown), "ACCESS_AGENT_SOCKET");
+    std::string wrong = made.text;
+    wrong.back() = wrong.back() == 'A' ? 'B' : 'A';
+    shown.bearer = wrong;
+    EXPECT_EQ(code_of(shown), parse_token(wrong) ? "ACCESS_AGENT_SOCKET" : "ACCESS_TOKEN");
+    shown.for_agents = false;
+    EXPECT_EQ(code_of(shown), "ACCESS_USER");
+  }
+  const Made agent = make_token(Agent);
+  Presented shown = by_agents_socket(kOtherUser);
+  shown.bearer = agent.text;
+  const auto caller = access_.identify(shown);
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->actor.id, "someone");
+  EXPECT_EQ(caller->token_id, agent.id);
+  // Sessions and supervised agents are found as on the other socket.
+  const Made session = supervise_process_60();
+  Presented below = by_agents_socket(kOtherUser);
+  below.pid = 60;
+  const auto supervised = access_.identify(below);
+  ASSERT_TRUE(supervised);
+  EXPECT_TRUE(supervised->supervised);
+  EXPECT_EQ(supervised->agent_session, session.id);
+  Presented with_session = by_agents_socket(kOtherUser);
+  with_session.session_token = session.text;
+  const auto holder = access_.identify(with_session);
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->session_id, session.id);
+}
+
 TEST_F(AccessTest, whatever_is_wrong_with_a_token_the_answer_is_the_same) {
   const Made good = make_token(Agent), revoked = make_token(Agent),
              expired = make_token(Agent, {"*"}, clock_.now() + 60);

@@ -187,6 +187,8 @@ def whole_way(place):
         commands = [one for one in commands_in(plain_json(place.path(case["hook"]).read_bytes().decode("utf-8-sig")), [])
                     if f"baton-hook {client} {EVENTS[client]} " in one]
         need(len(commands) == 1, commands)
+        key = place.node.request("GET", "/v1/status", token=place.token).json["ledger"]["answer_key"]
+        need(f" --node-key {key}" in commands[0], commands)
         for tool, arguments in case["denied"]:
             done = place.hook(commands[0], client, tool, arguments)
             need(denied(done) and "checkpoint" not in done.stdout, (tool, arguments, done))

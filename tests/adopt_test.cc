@@ -177,6 +177,54 @@ TEST(Tampering, is_found_hook_by_hook) {
             std::vector<std::string>{"`disableAllHooks` in .claude/settings.json"});
 }
 
+// Every hook of every client gets the key with which the node signs its answers, and a key that was taken out or exchanged is found.
+TEST(Tampering, of_the_nodes_key_is_found) {
+  const std::string key(64, 'a'), other(64, 'b');
+  for (const bool is_of_another_user : {false, true})
+    for (const hooks::Client client : hooks::kClients) {
+      SCOPED_TRACE(hooks::client_name(client));
+      Options keyed = options();
+      keyed.store = "/srv/project/.baton";
+      if (is_of_another_user) keyed.socket = "/run/baton/agents.sock";
+      Options old = keyed, wrong = keyed;
+      keyed.node_key = key;
+      wrong.node_key = other;
+      std::vector<File> files;
+      for (const Place& place : places_of(client)) files.push_back({place, false, {}});
+      const auto wired = [&](const Options& how) {
+        std::vector<File> out = files;
+        for (const Edit& edit : adopt(client, files, how).edits)
+          for (File& one : out)
+            if (shown(one.place) == shown(edit.place)) one.text = edit.after, one.exists = true;
+        return out;
+      };
+      std::string texts;
+      for (const File& file : wired(keyed)) texts += file.text;
+      const auto times = [&](std::string_view text) {
+        std::size_t out = 0;
+        for (std::size_t at = texts.find(text); at != std::string::npos; at = texts.find(text, at + 1)) ++out;
+        return out;
+      };
+      EXPECT_GT(times(key), 0u);
+      EXPECT_EQ(times("--node-key"), times(key));
+      EXPECT_EQ(times("--store") == 0, is_of_another_user) << texts;
+      EXPECT_EQ(times("--socket") == 0, !is_of_another_user) << texts;
+      EXPECT_TRUE(tampered(client, wired(keyed), keyed).empty());
+      EXPECT_FALSE(tampered(client, wired(old), keyed).empty()) << "a hook that believes whatever answers";
+      EXPECT_FALSE(tampered(client, wired(wrong), keyed).empty()) << "a hook that believes another node";
+      // What was adopted before there were keys is whole as it is, and gets the key when it is adopted again.
+      EXPECT_TRUE(tampered(client, wired(old), old).empty());
+      std::vector<File> again = wired(old);
+      for (const Edit& edit : adopt(client, again, keyed).edits)
+        for (File& one : again)
+          if (shown(one.place) == shown(edit.place)) one.text = edit.after;
+      EXPECT_TRUE(tampered(client, again, keyed).empty());
+      std::string now;
+      for (const File& file : again) now += file.text;
+      EXPECT_EQ(now.size(), texts.size()) << "each hook once: " << now;
+    }
+}
+
 TEST(Splicing, leaves_comments_and_layout) {
   auto splice = Splice::of("\xef\xbb\xbf{ // one\n\t\"a\": [1, 2,], /* \"a\": { */\n\t\"b\": {},\n}\n");
   ASSERT_TRUE(splice) << splice.error();

@@ -779,6 +779,177 @@ def odd_nodes(place):
         listener.close()
 
 
+class Between:
+    """A socket that only looks like the node's: whoever comes is answered by `answer(request)`, which may ask the node."""
+
+    def __init__(self, place, name, answer):
+        self.path, self.node_path, self.answer, self.seen = os.path.join(place.folder, name + ".sock"), place.node.socket_path, answer, []
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen(8)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    @staticmethod
+    def message(connection):
+        """The whole of a message that says its length."""
+        got = b""
+        while b"\r\n\r\n" not in got:
+            got += connection.recv(65536)
+        head, body = got.split(b"\r\n\r\n", 1)
+        length = int([line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")][0].split(b":")[1])
+        while len(body) < length:
+            body += connection.recv(65536)
+        return head + b"\r\n\r\n" + body
+
+    def ask_node(self, request):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self.node_path)
+        connection.sendall(request)
+        answer = self.message(connection)
+        connection.close()
+        return answer
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+                answer = self.answer(self, self.message(connection))
+                self.seen.append(answer)
+                connection.sendall(answer)
+                connection.close()
+            except OSError:
+                return
+
+
+def with_body(message, body):
+    """The same message with another body."""
+    lines = message.split(b"\r\n\r\n", 1)[0].split(b"\r\n")
+    lines = [b"Content-Length: " + str(len(body)).encode() if line.lower().startswith(b"content-length:") else line for line in lines]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def without_header(message, name):
+    head, body = message.split(b"\r\n\r\n", 1)
+    return b"\r\n".join(line for line in head.split(b"\r\n") if not line.lower().startswith(name.lower() + b":")) + b"\r\n\r\n" + body
+
+
+def signed_answers(place):
+    """With the node's key on its command line the hook believes the node alone, of this event alone."""
+    key = place.node.request("GET", "/v1/status", token=place.token).json["ledger"]["answer_key"]
+    need(len(key) == 64, key)
+    allowed, forbidden = {"command": "make test"}, {"command": "rm -rf /srv"}
+    allow_body = b"0 0 0\n"
+    bare_allow = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n" + allow_body
+    number = [0]
+
+    def ask(arguments, path=None, key=key, **more):
+        number[0] += 1
+        event = {"tool_name": "Bash", "tool_input": arguments, "tool_use_id": f"signed_{number[0]}"}
+        return place.hook("claude", "PreToolUse", event, "--role", "agent", *(["--node-key", key] if key is not None else []), socket_path=path, **more)
+
+    def refused(done, why="node_not_trusted"):
+        need(done.returncode == 2 and "Denied by Baton: " in done.stderr and why in done.stderr, (why, done))
+        need(json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny", done)
+
+    passed(ask(allowed))
+    denied(ask(forbidden), "argument_value_invalid")
+
+    # A fake socket that answers "allow": believed by a hook that knows no key, and by no other.
+    fake = Between(place, "fake", lambda between, request: bare_allow)
+    passed(ask(forbidden, fake.path, key=None))
+    refused(ask(forbidden, fake.path))
+    refused(ask(allowed, fake.path))
+
+    # What passes everything on unchanged is no obstacle.
+    honest = Between(place, "honest", lambda between, request: between.ask_node(request))
+    passed(ask(allowed, honest.path))
+    denied(ask(forbidden, honest.path), "argument_value_invalid")
+
+    # An earlier answer, whole and with its signature; also when the question is the same.
+    earlier = [one for one in honest.seen if one.endswith(b"\r\n\r\n" + allow_body)][0]
+    need(b"baton-signature: " in earlier.lower(), earlier)
+    replay = Between(place, "replay", lambda between, request: earlier)
+    refused(ask(forbidden, replay.path))
+    refused(ask(allowed, replay.path))
+
+    # The answer to another event, asked for with this one's nonce.
+    def other_event(between, request):
+        body = request.split(b"\r\n\r\n", 1)[1].replace(b"rm -rf /srv", b"make test")
+        return between.ask_node(with_body(request, body))
+    refused(ask(forbidden, Between(place, "other-event", other_event).path))
+
+    # The answer to the same body as another event of the client, or in another role.
+    refused(ask(forbidden, Between(place, "other-name", lambda between, request: between.ask_node(request.replace(b"event=PreToolUse", b"event=SessionStart"))).path))
+    refused(ask(allowed, Between(place, "other-role", lambda between, request: between.ask_node(request.replace(b"role=agent", b"role=other"))).path))
+
+    # The answer to the same event on behalf of another session.
+    stripped = Between(place, "stripped", lambda between, request: between.ask_node(without_header(request, b"Baton-Session")))
+    refused(ask(allowed, stripped.path, environment={"BATON_SESSION_TOKEN": "bst_something"}))
+
+    # The same event, asked by somebody else: with a token of another session, or of another actor, that no hook sends.
+    worker = place.node.request("POST", "/v1/tokens", {"actor": "worker", "kind": "agent"}, token=place.token).json["token"]
+    def as_worker(between, request):
+        return between.ask_node(request.replace(b"\r\n\r\n", b"\r\nAuthorization: Bearer " + worker.encode() + b"\r\n\r\n", 1))
+    refused(ask(allowed, Between(place, "as-worker", as_worker).path))
+
+    # A hook of one run speaks for its session alone, also when what passes its event on leaves out the token.
+    place.run("work", "create", "The almanac", "--id", "W-signed", "--node", "unix:" + place.node.socket_path)
+    claimed = place.node.request("POST", "/v1/work/W-signed/claim", {}, token=place.token).json["session"]
+    opened = place.node.request("POST", "/v1/sessions", {"session_id": claimed["id"]}, token=place.token, session=claimed["token"])
+    need(opened.status == 201, opened)
+    event = {"tool_name": "Read", "tool_input": {"file_path": "a"}}
+    def of_run(number, *more, **how):
+        return place.hook("claude", "PreToolUse", {**event, "tool_use_id": f"run_{number}"}, "--node-key", key, *more, **how)
+    own = {"environment": {"BATON_SESSION_TOKEN": claimed["token"]}}
+    passed(of_run(1, "--session", claimed["id"], **own))
+    for number, (session, how) in enumerate(((claimed["id"], {}), (claimed["id"], {"socket_path": honest.path}), ("ses_other", own), ("ses_other", {}))):
+        done = of_run(2 + number, "--session", session, **how)
+        need(done.returncode == 2 and "session_mismatch" in done.stderr, (session, how, done))
+
+    # A denial that becomes an allowance on the way; changed status, outputs, or bytes behind.
+    def softened(between, request):
+        return with_body(between.ask_node(request), allow_body)
+    refused(ask(forbidden, Between(place, "softened", softened).path))
+    def exit_changed(between, request):
+        answer = between.ask_node(request)
+        return with_body(answer, b"0" + answer.split(b"\r\n\r\n", 1)[1][1:])
+    refused(ask(forbidden, Between(place, "exit-changed", exit_changed).path))
+
+    # No signature; a part of one; too long a one; two of them; one that is no number; a very long header.
+    def resigned(change):
+        def answer(between, request):
+            head, body = between.ask_node(request).split(b"\r\n\r\n", 1)
+            lines = [change(line) if line.lower().startswith(b"baton-signature:") else line for line in head.split(b"\r\n")]
+            return b"\r\n".join(line for line in lines if line) + b"\r\n\r\n" + body
+        return answer
+    passed(ask(allowed, Between(place, "same", resigned(lambda line: line)).path))
+    changes = {"missing": lambda line: b"", "short": lambda line: line[:-2], "long": lambda line: line + b"00", "twice": lambda line: line + b"\r\n" + line,
+               "letters": lambda line: line[:-2] + b"zz", "upper": lambda line: b"Baton-Signature: " + line.split(b": ")[1].upper() + b"A",
+               "zero": lambda line: b"Baton-Signature: " + b"0" * 128, "very-long": lambda line: line + b"0" * 200_000,
+               "last": lambda line: line[:-1] + (b"0" if line[-1:] != b"0" else b"1"), "blanks": lambda line: b"Baton-Signature:   "}
+    for name, change in changes.items():
+        refused(ask(allowed, Between(place, "signature-" + name, resigned(change)).path))
+
+    # Another key: another ledger's node, a key that nobody has, a key of small order under which anything may be a signature.
+    with Workspace(place.baton) as other:
+        other.init()
+        other_key = other.serve().request("GET", "/v1/status").json["ledger"]["answer_key"]
+    need(other_key != key, "every ledger has a key of its own")
+    for wrong in (other_key, "00" * 32, "01" + "00" * 31):
+        refused(ask(allowed, key=wrong))
+    # What is no key is not taken for none.
+    for wrong in ("", key[:-2], key + "00", key.upper() if key.upper() != key else "A" * 64, "not-a-key"):
+        refused(ask(allowed, key=wrong), "baton-hook takes")
+
+    # The key stays: a node that is started again, and a rotation of the seal key, change nothing for the hooks.
+    place.restart("again")
+    passed(ask(allowed))
+    place.run("ledger", "keys", "rotate", "--node", "unix:" + place.node.socket_path)
+    passed(ask(allowed))
+    place.restart("rotated")
+    passed(ask(allowed))
+
+
 def rubbish_in(place):
     for raw in ("", "not json", "[]", "{", '{"hook_event_name":"PreToolUse"}', '{"hook_event_name":"PreToolUse","tool_name":7}',
                 '{"hook_event_name":"PostToolUse","tool_name":"Read","tool_input":{},"session_id":"a"}', "\0\0"):
@@ -998,7 +1169,7 @@ def nothing_is_owed(place):
 
 STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, streams_of_the_command, proxied_servers_are_the_proxys, proxied_under_another_name,
-    sessions_of_the_client, limits_hold, nobody_there, odd_nodes, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
+    sessions_of_the_client, limits_hold, nobody_there, odd_nodes, signed_answers, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
     below_a_supervised_agent, called_past_baton, matched_by_id_then_by_input, matched_without_ids, other_input_after_a_restart,
     other_input_after_many_calls, run_before_it_was_approved, one_call_two_doors, nothing_begins_without_space, subagents_have_the_parents_limits, subagents_of_other_clients,
     last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,

@@ -98,6 +98,77 @@ TEST(http_server, replaces_a_stale_socket_but_no_living_one) {
   EXPECT_FALSE(start());
 }
 
+TEST(http_server, has_a_second_socket_for_a_group) {
+  Folder folder;
+  ServerOptions options;
+  options.unix_path = folder.file("own");
+  options.agents = GroupSocket{folder.file("agents"), ::getegid()};
+  const auto answer = [](std::shared_ptr<Exchange> exchange) {
+    const Peer peer = exchange->request().peer;
+    exchange->respond({.status = 200,
+                       .content_type = "text/plain",
+                       .body = std::string(peer.local ? "local " : "") + (peer.for_agents ? "agent " : "own ") +
+                               std::to_string(peer.pid) + " " + std::to_string(peer.uid)});
+  };
+  const auto start = [&] { return start_http_server(options, answer, nullptr); };
+  const auto body = [](const std::string& path) {
+    const auto heard = send({.url = "http://localhost/", .unix_path = path});
+    return heard ? heard->body : heard.error().text();
+  };
+  const std::string who = std::to_string(::getpid()) + " " + std::to_string(::getuid());
+  {
+    // Whatever the process lets others do by default.
+    const mode_t before = ::umask(0);
+    auto server = start();
+    ::umask(before);
+    ASSERT_TRUE(server) << server.error().text();
+    struct stat own = {}, agents = {};
+    ASSERT_EQ(::stat(options.unix_path.c_str(), &own), 0);
+    ASSERT_EQ(::stat(options.agents->path.c_str(), &agents), 0);
+    EXPECT_EQ(own.st_mode & 07777, 0600u);
+    EXPECT_EQ(agents.st_mode & 07777, 0660u);
+    EXPECT_EQ(agents.st_gid, ::getegid());
+    EXPECT_EQ(body(options.unix_path), "local own " + who);
+    EXPECT_EQ(body(options.agents->path), "local agent " + who);
+    EXPECT_FALSE(start()) << "somebody listens there";
+  }
+  EXPECT_FALSE(std::filesystem::exists(options.agents->path));
+
+  // Where others can write, they could put a socket of theirs in its place.
+  const std::string open = folder.file("open");
+  ASSERT_EQ(::mkdir(open.c_str(), 0700), 0);
+  ASSERT_EQ(::mkdir((open + "/in").c_str(), 0700), 0);
+  for (const mode_t mode : {0720u, 0702u, 0777u, 01777u}) {
+    ASSERT_EQ(::chmod(open.c_str(), mode), 0);
+    options.agents->path = open + "/s";
+    const auto refused = start();
+    ASSERT_FALSE(refused) << mode;
+    EXPECT_NE(refused.error().text().find("could replace the socket"), std::string::npos) << refused.error().text();
+    EXPECT_FALSE(std::filesystem::exists(options.agents->path));
+    // The same above it, unless each may only move what is theirs.
+    options.agents->path = open + "/in/s";
+    EXPECT_EQ(static_cast<bool>(start()), (mode & S_ISVTX) != 0) << mode;
+  }
+  options.agents->path = folder.file("missing/s");
+  EXPECT_FALSE(start());
+}
+
+TEST(http_server, an_agents_socket_that_is_full_leaves_room_for_its_own_user) {
+  Folder folder;
+  ServerOptions options;
+  options.unix_path = folder.file("own");
+  options.agents = GroupSocket{folder.file("agents"), ::getegid()};
+  options.limits.connections = 4;
+  auto server = start_http_server(options, [](auto exchange) { exchange->respond({}); }, nullptr);
+  ASSERT_TRUE(server) << server.error().text();
+  std::vector<Raw> taken;
+  for (int i = 0; i < 8; ++i) taken.push_back(Raw::unix(options.agents->path));
+  EXPECT_TRUE(
+      eventually([&] { return (*server)->figures().connections_open + (*server)->figures().refused_total >= 8; }));
+  EXPECT_LT((*server)->figures().connections_open, 4u);
+  EXPECT_TRUE(send({.url = "http://localhost/", .unix_path = options.unix_path}));
+}
+
 TEST(http_server, answers_on_tcp) {
   ServerOptions options = on_tcp();
   options.listen.push_back({"localhost", 0});

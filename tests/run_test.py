@@ -508,7 +508,7 @@ def wires_claude(place):
     before = (home / ".claude.json").read_bytes()
     shim(place, "baton-hook", "exit 0")
     program = shim(place, "claude", f'for word; do printf "%s\\0" "$word"; done >> "$ARGV_FILE"; printf "\\n" >> "$ARGV_FILE"; '
-                                    f'cp "$3" "$5" "{place.folder}/" 2>/dev/null; '
+                                    f'for word; do case "$word" in */settings.json) cp "$word" "{place.folder}/";; esac; done; '
                                     f'case "$*" in *--resume*) exec {sys.executable} {AGENT} stream claim-done;; *) exec {sys.executable} {AGENT} stream rubbish;; esac')
     argv = os.path.join(place.folder, "argv")
     said = place.go("-p", "Do it.", "--output-format", "stream-json", "--verbose", command=[program],
@@ -522,6 +522,9 @@ def wires_claude(place):
     need(any("HANDOFF_AGENT_STATUS" in word for word in second), second)
     need((home / ".claude.json").read_bytes() == before, "the user's file is changed")
     need("--strict-mcp-config" in first and "--settings" in first, first)
+    hooks = json.loads((Path(place.folder) / "settings.json").read_text())["hooks"]
+    key = place.node.request("GET", "/v1/status", token=place.token).json["ledger"]["answer_key"]
+    need(all(f" --node-key {key}" in group["hooks"][0]["command"] for groups in hooks.values() for group in groups), hooks)
 
 
 STORIES = {story.__name__: (story, how) for story, how in [

@@ -386,6 +386,8 @@ TEST(Supervisor, Wiring) {
     place.hook = test["no_hook"].is_true() ? "" : "/usr/bin/baton-hook";
     place.socket = test["no_socket"].is_true() ? "" : "/s/it's node.sock";
     place.node = "unix:/s/it's node.sock";
+    for (int bytes = 0; bytes < 32; ++bytes) place.node_key += "5a";
+    place.session_id = "ses_1";
     place.session_token = "the-token";
     place.home = "/home/me";
     if (test["settings"]) place.client_settings = json::write(test["settings"]);
@@ -418,7 +420,9 @@ TEST(Supervisor, Wiring) {
     // OpenCode's plugin has its arguments in it, as strings of JavaScript.
     for (const WiringFile& one : wiring.files) {
       if (!one.path.ends_with(".js")) continue;
-      EXPECT_NE(one.text.find(R"(const MORE = ['--socket', '/s/it\'s node.sock')"), std::string::npos) << one.text;
+      EXPECT_NE(one.text.find(R"(const MORE = ['--socket', '/s/it\'s node.sock', '--node-key', '5a5a)"),
+                std::string::npos)
+          << one.text;
     }
     // On a command line everybody could read it.
     for (const std::string& argument : wiring.arguments)

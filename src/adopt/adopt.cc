@@ -183,7 +183,7 @@ class Work {
   }
 
   void plugin(const File& file) {
-    std::string text = hooks::opencode_plugin(options_.hook, surroundings());
+    std::string text = hooks::opencode_plugin(options_.hook, surroundings(true));
     if (file.exists && file.text == text) return;
     changed("the plugin");
     keep(file, std::move(text));
@@ -206,10 +206,13 @@ class Work {
 
   // --- hooks
 
-  // What both programs are told: which store, which role.
-  std::vector<std::string> surroundings() const {
+  // What the hook and the proxy are told of where and what they are.
+  std::vector<std::string> surroundings(bool of_hook) const {
     std::vector<std::string> out;
-    if (!options_.store.empty()) out.insert(out.end(), {"--store", options_.store});
+    if (!options_.socket.empty())
+      out.insert(out.end(), {of_hook ? "--socket" : "--node", (of_hook ? "" : "unix:") + options_.socket});
+    else if (!options_.store.empty()) out.insert(out.end(), {"--store", options_.store});
+    if (of_hook && !options_.node_key.empty()) out.insert(out.end(), {"--node-key", options_.node_key});
     if (!options_.role.empty()) out.insert(out.end(), {"--role", options_.role});
     return out;
   }
@@ -217,7 +220,7 @@ class Work {
   std::string command(std::string_view event) const {
     std::string out =
         shell_word(options_.hook) + " " + std::string(hooks::client_name(client_)) + " " + std::string(event);
-    for (const std::string& word : surroundings()) out += " " + shell_word(word);
+    for (const std::string& word : surroundings(true)) out += " " + shell_word(word);
     return out;
   }
 
@@ -344,7 +347,7 @@ class Work {
     // The client may have servers that are not in this file: a contract has to name the server.
     std::vector<std::string> out = {
         "mcp", "--name", std::string(name), "--client", std::string(hooks::client_name(client_)), "--among-others"};
-    for (std::string& word : surroundings()) out.push_back(std::move(word));
+    for (std::string& word : surroundings(false)) out.push_back(std::move(word));
     return out;
   }
   // For a server that it starts. Its environment is the client's to give, and is handed on by name.

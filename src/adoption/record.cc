@@ -48,6 +48,8 @@ Value value_of(const Record& record) {
   out.set("project", record.options.project);
   out.set("home", record.options.home);
   out.set("store", record.options.store);
+  if (!record.options.socket.empty()) out.set("socket", record.options.socket);
+  if (!record.options.node_key.empty()) out.set("node_key", record.options.node_key);
   out.set("role", record.options.role);
   out.set("baton", record.options.baton);
   out.set("hook", record.options.hook);
@@ -92,6 +94,8 @@ std::optional<Record> record_of(Node manifest) {
   out.options.project = text(manifest["project"]);
   out.options.home = text(manifest["home"]);
   out.options.store = text(manifest["store"]);
+  out.options.socket = text(manifest["socket"]);
+  out.options.node_key = text(manifest["node_key"]);
   out.options.role = text(manifest["role"]);
   out.options.baton = text(manifest["baton"]);
   out.options.hook = text(manifest["hook"]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // baton adopt: puts the coding agents of a project behind Baton by their own settings, and takes them out again.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -87,7 +88,38 @@ std::string shown_plan_file(const adoption::FileChange& change, const adoption::
 
 struct Ground {
   std::string store, project, home, baton, hook;
+  std::string socket,
+      node_key;  // `socket`: of a node of another user, named by --node; `store` is then this user's own folder
 };
+
+// The socket that was named, when it is another user's and no store was; empty: it is not.
+std::string socket_of_another_user(World& world, const Arguments& arguments) {
+  if (!arguments.node.store.store.empty()) return {};
+  constexpr std::string_view kUnix = "unix:";
+  const std::string node =
+      arguments.node.node.empty() ? world.environment("BATON_NODE").value_or("") : arguments.node.node;
+  if (!node.starts_with(kUnix)) return {};
+  std::error_code error;
+  const std::string path = fs::absolute(node.substr(kUnix.size()), error).lexically_normal().string();
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) == 0) return status.st_uid == ::geteuid() ? std::string() : path;
+  // It can be undone without that node, too.
+  const Location location = locate_store(world, {});
+  const bool has_store = location.kind == LocationKind::Folder && !ledger_origin(world, location.text).empty();
+  return arguments.undo && !has_store ? path : std::string();
+}
+
+// The key that hooks will hold the node's answers to. A dry run starts no node for it.
+Result<std::string> answer_key_of(World& world, const Arguments& arguments, const Ground& ground) {
+  if (ground.socket.empty()) {
+    auto kept = kept_answer_key(world, arguments.node.store, ground.store);
+    if (!kept || !kept->empty()) return kept;
+  }
+  auto client = Client::open(world, arguments.node, Presents::Token,
+                             arguments.dry_run ? Client::Start::Never : Client::Start::IfNone);
+  if (!client) return tl::make_unexpected(client.error());
+  return client->answer_key();
+}
 
 std::optional<Ground> ground_of(World& world, const Arguments& arguments) {
   const auto wrong = [&](const std::string& what) { return could_not(world, what), std::nullopt; };
@@ -95,18 +127,29 @@ std::optional<Ground> ground_of(World& world, const Arguments& arguments) {
   Ground out;
   if (world.environment("BATON_SESSION_TOKEN"))
     return wrong("this is the session of an agent at work: who is held to a contract does not change what holds him");
-  const Location location = locate_store(world, arguments.node.store.store);
-  if (location.kind != LocationKind::Folder)
-    return wrong("the hooks need a store in a folder; `" + secrets::redact(printable(location.text, 200)) +
-                 "` is none");
-  out.store = fs::weakly_canonical(fs::absolute(location.text, error), error).string();
-  if (ledger_origin(world, out.store).empty())
-    return wrong("there is no store in " + printable(out.store, 400) + "; `baton init` makes one here");
-  out.project = fs::canonical(arguments.project.empty() ? fs::path(".") : fs::path(arguments.project), error).string();
-  if (error) return wrong("there is no folder " + printable(arguments.project, 400));
   out.home = world.environment("HOME").value_or("");
   if (!out.home.starts_with('/')) return wrong("HOME does not say where the user's settings are");
   if (out.home.size() > 1 && out.home.ends_with('/')) out.home.pop_back();
+  out.socket = socket_of_another_user(world, arguments);
+  const Location location = locate_store(world, arguments.node.store.store);
+  if (!out.socket.empty()) {
+    // The store is not this user's to write to: what was changed is kept in a folder of theirs.
+    const auto data = user_folder(world, "XDG_DATA_HOME", ".local/share");
+    if (!data) return wrong("neither XDG_DATA_HOME nor HOME says where to keep what is changed");
+    fs::create_directories(*data, error);
+    if (error || ::chmod(data->c_str(), 0700) != 0)
+      return wrong("the folder " + printable(data->string(), 400) + " cannot be made");
+    out.store = fs::weakly_canonical(fs::absolute(*data, error), error).string();
+  } else if (location.kind != LocationKind::Folder)
+    return wrong("the hooks need a store in a folder; `" + secrets::redact(printable(location.text, 200)) +
+                 "` is none");
+  if (out.socket.empty()) {
+    out.store = fs::weakly_canonical(fs::absolute(location.text, error), error).string();
+    if (ledger_origin(world, out.store).empty())
+      return wrong("there is no store in " + printable(out.store, 400) + "; `baton init` makes one here");
+  }
+  out.project = fs::canonical(arguments.project.empty() ? fs::path(".") : fs::path(arguments.project), error).string();
+  if (error) return wrong("there is no folder " + printable(arguments.project, 400));
   if (out.project == out.home)
     return wrong("this is the home folder: adopt is for a project's folder, and its settings would be everybody's");
   out.baton = fs::read_symlink("/proc/self/exe", error).string();
@@ -129,6 +172,8 @@ adoption::Wanted wanted_of(World& world, const Arguments& arguments, const Groun
                  .project = ground.project,
                  .home = ground.home,
                  .store = ground.store,
+                 .socket = ground.socket,
+                 .node_key = ground.node_key,
                  .role = arguments.role.empty() ? name_of(client) : arguments.role};
   std::error_code ignored;
   if (!arguments.pack.empty()) out.pack = fs::weakly_canonical(fs::absolute(arguments.pack, ignored), ignored).string();
@@ -531,10 +576,15 @@ int undo_all(World& world, const Arguments& arguments, const Ground& ground) {
 }
 
 int adopt_or_undo(World& world, const Arguments& arguments) {
-  const auto ground = ground_of(world, arguments);
+  auto ground = ground_of(world, arguments);
   if (!ground) return kCouldNot;
   if (arguments.force && !arguments.undo) return could_not(world, "--force is for --undo");
   if (arguments.ask_servers && arguments.undo) return could_not(world, "--undo asks no server");
+  if (!arguments.undo) {
+    auto key = answer_key_of(world, arguments, *ground);
+    if (!key) return could_not(world, key.error());
+    ground->node_key = std::move(*key);
+  }
   return arguments.undo ? undo_all(world, arguments, *ground) : adopt_all(world, arguments, *ground);
 }
 

@@ -20,6 +20,7 @@
 #include "cli/unlock.h"
 #include "diagnostics/diagnostic.h"
 #include "json/parse.h"
+#include "ledger/answer_key.h"
 #include "runtime/ledger.h"
 #include "runtime/work_rows.h"
 #include "secrets/detector.h"
@@ -86,6 +87,34 @@ std::string render_refusal(json::Node node, bool colour) {
   if (const std::string help = shown(node["help"]); !help.empty())
     out += "  " + paint("2", "help:") + " " + help + "\n";
   return out;
+}
+
+bool is_in_group(gid_t group) {
+  if (group == ::getegid()) return true;
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
+  const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  return count > 0 && std::find(groups.begin(), groups.begin() + count, group) != groups.begin() + count;
+}
+
+// Does it belong to somebody else?
+bool is_of_another_user(const std::string& path, struct stat& status) {
+  return !path.empty() && ::lstat(path.c_str(), &status) == 0 && status.st_uid != ::geteuid() && status.st_uid != 0 &&
+         ::geteuid() != 0;
+}
+
+// Made by `owner` for a group of ours, in a folder where nobody but them and root can put another one.
+bool is_agents_socket(const std::string& path, const struct stat& status) {
+  if (!S_ISSOCK(status.st_mode) || (status.st_mode & 07777) != 0660 || !is_in_group(status.st_gid)) return false;
+  std::error_code error;
+  const fs::path folder = fs::canonical(fs::absolute(path, error).parent_path(), error);
+  if (error) return false;
+  for (fs::path one = folder;; one = one.parent_path()) {
+    struct stat above = {};
+    if (::stat(one.c_str(), &above) != 0 || (above.st_uid != status.st_uid && above.st_uid != 0)) return false;
+    const bool is_kept = one != folder && (above.st_mode & S_ISVTX) != 0;
+    if ((above.st_mode & 022) != 0 && !is_kept) return false;
+    if (one == one.root_path()) return true;
+  }
 }
 
 // The rules say no, or not to this caller: 1. Anything else is no answer to what was asked: 2.
@@ -216,6 +245,7 @@ Result<void> Client::find_node(const NodeOptions& options, Start start) {
                       {{"address", secrets::redact(printable(node, 200))}, {"problem", problem}});
   };
   if (!node.empty()) {
+    is_named_ = true;
     base_ = "http://localhost";
     if (node.starts_with(kUnixScheme)) {
       unix_path_ = node.substr(kUnixScheme.size());
@@ -288,7 +318,8 @@ Result<void> Client::find_tokens(const NodeOptions& options, Presents presents) 
 
 Result<std::string> Client::kept_operator_token() const {
   const bool remote = !in_process_ && unix_path_.empty();
-  if (remote) return std::string();
+  struct stat status = {};
+  if (remote || is_of_another_user(unix_path_, status)) return std::string();
   const std::string origin = serve_.store.empty() ? "" : ledger_origin(world_, serve_.store);
   const auto file = find_operator_token(world_, origin);
   if (!file) return std::string();
@@ -299,6 +330,30 @@ Result<std::string> Client::kept_operator_token() const {
       world_.print_error("baton: `baton unlock` does not answer: " + printable(unlocked.refused, 200) + "\n");
   }
   return read_token_file(world_, *file, true);
+}
+
+Result<std::string> kept_answer_key(World& world, const StoreOptions& options, const std::string& store) {
+  const auto place = ledger_place(world, {.store = store, .keys = options.keys});
+  if (!place) return tl::make_unexpected(place.error());
+  const std::string origin = ledger_origin(world, store);
+  if (origin.empty()) return std::string();
+  const auto files = ledger::KeyFiles::open(place->keys / origin.substr(origin.rfind('/') + 1), place->store_folder);
+  if (!files) return tl::make_unexpected(files.error());
+  const auto key = files->redaction_key();
+  if (!key) return tl::make_unexpected(key.error());
+  return *key ? ledger::answer_key_text(ledger::answer_key(**key)) : std::string();
+}
+
+Result<std::string> Client::answer_key() {
+  if (!serve_.store.empty()) {
+    auto kept = kept_answer_key(world_, {.store = serve_.store, .keys = serve_.keys}, serve_.store);
+    if (!kept || !kept->empty()) return kept;
+  }
+  const auto status = get("/v1/status");
+  if (!status) return tl::make_unexpected(status.error());
+  std::string key = text_of((*status)["ledger"]["answer_key"]);
+  const bool is_key = key.size() == 64 && std::all_of(key.begin(), key.end(), is_lower_hex);
+  return is_key ? key : std::string();
 }
 
 void Client::use_session(std::string token) {
@@ -366,12 +421,16 @@ Result<Answer> Client::ask(const net::HttpRequest& request) {
   return Answer{answered->status, std::move(*document), replayed};
 }
 
+Result<void> Client::check_socket() const {
+  struct stat status = {};
+  if (is_of_another_user(unix_path_, status) && !(is_named_ && is_agents_socket(unix_path_, status)))
+    return failure_of(Code::ACCESS_USER, "asking the node");
+  return {};
+}
+
 Result<net::HttpAnswer> Client::send(const net::HttpRequest& request) {
   if (in_process_) return world_.nodes.in_process(world_, serve_, request);
-  struct stat status = {};
-  if (!unix_path_.empty() && ::lstat(unix_path_.c_str(), &status) == 0 && status.st_uid != ::geteuid() &&
-      status.st_uid != 0 && ::geteuid() != 0)
-    return failure_of(Code::ACCESS_USER, "asking the node");
+  if (auto checked = check_socket(); !checked) return tl::make_unexpected(checked.error());
   // Asking again is safe: a question changes nothing, and a change carries its key. Without one it is asked once.
   const bool again_is_safe =
       request.method == "GET" || std::any_of(request.headers.begin(), request.headers.end(),

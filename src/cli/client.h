@@ -10,6 +10,10 @@
 // this machine's own, the operator's token in the user's configuration folder (cli/credentials.h). Whoever has none
 // is a local agent.
 //
+// A socket of another user is used only when it was named and looks like the agents' socket of a node (`baton serve
+// --agent-socket`): its owner made it for a group of ours, and nobody else can put another one there. The kept operator's
+// token is never sent to one.
+//
 // Whatever changes something carries an idempotency key, so that sending it again after a lost connection is safe.
 #pragma once
 
@@ -98,6 +102,9 @@ class Client {
     std::string url, unix_path, token, session_token, session_id;
   };
   Address address() const { return {base_, unix_path_, token_, session_token_, session_id_}; }
+  // What the node's answers to hooks are signed with: its public key. From the key files of this user where the store is a
+  // folder of theirs, else as the node says. Empty: a node of an older version.
+  Result<std::string> answer_key();
   // The operator's token that this user keeps, for a node of this machine's own; empty: there is none.
   Result<std::string> kept_operator_token() const;
   // What a process that was forked off must do first: a connection names the process that opened it.
@@ -115,12 +122,14 @@ class Client {
   Result<void> find_tokens(const NodeOptions& options, Presents presents);
   net::HttpRequest request(std::string_view method, std::string_view path) const;
   Result<Answer> ask(const net::HttpRequest& request);
+  Result<void> check_socket() const;
   Result<net::HttpAnswer> send(const net::HttpRequest& request);
   Result<void> start();
 
   World& world_;
   bool in_process_ = false;
   bool may_start_ = false, started_ = false;
+  bool is_named_ = false;         // by --node or BATON_NODE
   ServeOptions serve_;            // of a node that is started, or of this process
   std::string unix_path_, base_;  // "http://localhost", or what --node says, without a slash at the end
   SocketPath socket_;             // `unix_path_` as the kernel takes it
@@ -153,6 +162,10 @@ Span span_option(World& world, std::string_view option, const std::string& text)
 
 // The origin of the ledger in a store; empty when there is none, or it cannot be told.
 std::string ledger_origin(World& world, const std::string& location);
+
+// What the nodes of a store in a folder sign their answers to hooks with: the public key, from the key files of this user.
+// Empty: they are not here.
+Result<std::string> kept_answer_key(World& world, const StoreOptions& options, const std::string& store);
 
 // Does the store have an operator, whom a node would ask for? Read from the store itself: a node may run there. False where there
 // is no store.

@@ -143,7 +143,9 @@ int run(World& world, const Arguments& arguments) {
     return kNo;
   }
   const Client::Address address = client->address();
-  options->node = {address.url, address.unix_path, address.token};
+  const auto key = client->answer_key();
+  if (!key) return could_not(world, key.error());
+  options->node = {address.url, address.unix_path, address.token, *key};
   return world.supervisors.run(world, std::move(*options));
 }
 

@@ -21,6 +21,14 @@ void add_serve(Command& app, Action& chosen) {
   add_store_options(*command, arguments->store, true);
   command->add_option("--config", options.config, "The configuration; default: config.yaml in the store's folder");
   command->add_option("--socket", options.socket, "The unix socket; default: node.sock in the store's folder");
+  Option* agent_socket =
+      command->add_option("--agent-socket", options.agent_socket,
+                          "A second unix socket, mode 0660, whose callers are always agents; default: none");
+  Option* agent_group =
+      command->add_option("--agent-group", options.agent_group,
+                          "The group whose users may connect to the agents' socket: its name or number");
+  agent_socket->needs(agent_group);
+  agent_group->needs(agent_socket);
   command->add_option("--listen", options.listen, "Also listen on TCP: HOST:PORT, port 0 for any; several times")
       ->allow_extra_args(false);
   Option* certificate = command->add_option("--tls-certificate", options.certificate, "A PEM file, the chain with it");
@@ -40,6 +48,7 @@ void add_serve(Command& app, Action& chosen) {
       "  baton serve --listen 127.0.0.1:7070 --log node.log\n"
       "  baton serve --listen 0.0.0.0:7070 --tls-certificate node.pem --tls-key node.key --host baton.example\n"
       "  baton serve --store postgresql://baton@db/ledger --config baton.yaml --socket /run/baton/a.sock\n"
+      "  baton serve --store /var/lib/baton --agent-socket /run/baton/agents.sock --agent-group baton-agents\n"
       "\nOther machines are listened to only with TLS, and once there is a token. SIGTERM and SIGINT end it: what is\n"
       "being answered is finished, who waits is told, what is queued is written. A second signal does not wait.\n"
       "The HTTP API: docs/reference/http-api.md. The configuration: docs/reference/config.md.\n"

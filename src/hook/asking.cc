@@ -11,6 +11,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "hooks/signed_answer.h"
+
 namespace baton::hook {
 namespace {
 
@@ -41,7 +43,7 @@ bool wait_for(int descriptor, short what, Deadline deadline) {
   }
 }
 
-Heard failed(std::string problem) { return {Heard::Kind::Failed, 0, {}, std::move(problem)}; }
+Heard failed(std::string problem) { return {Heard::Kind::Failed, 0, {}, {}, std::move(problem)}; }
 
 // A path that is longer than an address has room for is reached through its folder.
 int connected(const std::string& path, Deadline deadline) {
@@ -93,21 +95,30 @@ bool same_letters(std::string_view one, std::string_view other) {
   return true;
 }
 
-// The number behind the header's name; -1: there is none, or it is none.
-long long content_length(std::string_view head) {
-  constexpr std::string_view kName = "content-length:";
-  while (!head.empty()) {
+// What is behind the header's name; empty: there is none, or more than one.
+std::string_view header_in(std::string_view head, std::string_view name) {
+  std::string_view out;
+  for (bool found = false; !head.empty();) {
     const std::size_t end = head.find("\r\n");
     std::string_view line = head.substr(0, end);
     head.remove_prefix(end == std::string_view::npos ? head.size() : end + 2);
-    if (line.size() <= kName.size() || !same_letters(line.substr(0, kName.size()), kName)) continue;
-    line.remove_prefix(kName.size());
+    if (line.size() <= name.size() || line[name.size()] != ':' || !same_letters(line.substr(0, name.size()), name))
+      continue;
+    if (found) return {};
+    found = true;
+    line.remove_prefix(name.size() + 1);
     while (line.starts_with(' ')) line.remove_prefix(1);
-    long long out = -1;
-    const auto [at, error] = std::from_chars(line.data(), line.data() + line.size(), out);
-    return error == std::errc() && at == line.data() + line.size() ? out : -1;
+    out = line;
   }
-  return -1;
+  return out;
+}
+
+// -1: there is none, or it is no number.
+long long content_length(std::string_view head) {
+  const std::string_view text = header_in(head, "content-length");
+  long long out = -1;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return !text.empty() && error == std::errc() && at == text.data() + text.size() ? out : -1;
 }
 
 }  // namespace
@@ -136,6 +147,7 @@ Heard ask(const Asked& asked, Deadline deadline) {
       " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: " +
       std::to_string(asked.body.size()) + "\r\n";
   if (!asked.session_token.empty()) request += "Baton-Session: " + asked.session_token + "\r\n";
+  if (!asked.nonce.empty()) ((request += hooks::kNonceHeader) += ": ") += asked.nonce + "\r\n";
   request += "\r\n";
   request += asked.body;
   if (!write_all(socket.get(), request, deadline)) return failed("the node does not take what it is asked");
@@ -166,6 +178,7 @@ Heard ask(const Asked& asked, Deadline deadline) {
       std::from_chars(head.data() + kVersion.size(), head.data() + kVersion.size() + 3, heard.status);
   if (error != std::errc() || at != head.data() + kVersion.size() + 3) return failed("the node's answer is none");
   heard.kind = Heard::Kind::Answered;
+  heard.signature = header_in(head.substr(0, body_at - 2), hooks::kSignatureHeader);
   heard.body = answer.substr(body_at, static_cast<std::size_t>(length));
   return heard;
 }

@@ -15,6 +15,7 @@ struct Asked {
   std::string socket;         // the path
   std::string target;         // /v1/hooks/claude?event=PreToolUse
   std::string session_token;  // empty: none
+  std::string nonce;          // for the node to sign; empty: no signature is asked for
   std::string body;
 };
 
@@ -22,6 +23,7 @@ struct Heard {
   enum class Kind { Answered, NobodyThere, Failed } kind = Kind::Failed;
   int status = 0;
   std::string body;
+  std::string signature;  // as it came; empty: none, or more than one
   std::string problem;  // of what did not come to an answer
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `baton-hook CLIENT [EVENT] [--store DIR | --socket PATH] [--role ROLE] [--proxied SERVER,...] [--deadline-ms N]`
+// `baton-hook CLIENT [EVENT] [--store DIR | --socket PATH] [--node-key KEY] [--session ID] [--role ROLE] [--proxied SERVER,...]
+// [--deadline-ms N]`
 //
 // Started by a coding agent for every event of its hooks, with the event as JSON on standard input. It has no rules: the node is asked
 // (POST /v1/hooks/CLIENT), and what the node says is printed. Whatever goes wrong, before a tool it refuses, in the way that the
-// client keeps to (hooks/write.h). It has a deadline of its own, well below the one it is registered with, because clients let the
+// client keeps to (hooks/write.h). With --node-key it believes only an answer that this key has signed (hook/trust.h). It has a deadline of its own, well below the one it is registered with, because clients let the
 // tool run when that is over.
 //
 // Reference: docs/reference/hooks.md
@@ -27,6 +28,8 @@
 
 #include "base/own_process.h"
 #include "hook/asking.h"
+#include "hook/trust.h"
+#include "hooks/signed_answer.h"
 #include "hooks/write.h"
 
 extern char** environ;
@@ -48,7 +51,7 @@ constexpr milliseconds kStartPause{10};
 constexpr milliseconds kTranscriptPatience{2'000};
 
 struct Arguments {
-  std::string client, event, store, socket, role, proxied;
+  std::string client, event, store, socket, node_key, session, role, proxied;
   long deadline_ms = kDeadlineMs;
 };
 
@@ -263,16 +266,21 @@ bool read_answer(const std::string& body, hooks::Written& said) {
 bool read_arguments(int argc, char** argv, Arguments& out) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    std::string* to = argument == "--store"     ? &out.store
-                      : argument == "--socket"  ? &out.socket
-                      : argument == "--role"    ? &out.role
-                      : argument == "--proxied" ? &out.proxied
-                                                : nullptr;
+    std::string* to = argument == "--store"      ? &out.store
+                      : argument == "--socket"   ? &out.socket
+                      : argument == "--node-key" ? &out.node_key
+                      : argument == "--session"  ? &out.session
+                      : argument == "--role"     ? &out.role
+                      : argument == "--proxied"  ? &out.proxied
+                                                 : nullptr;
     std::string number;
     if (argument == "--deadline-ms") to = &number;
     if (to != nullptr) {
       if (++i >= argc) return false;
       *to = argv[i];
+      // What is no key proves nothing: an empty one must not count as none.
+      if (to == &out.session && out.session.empty()) return false;
+      if (to == &out.node_key && !hooks::is_hex_of(out.node_key, hooks::kAnswerKeyBytes)) return false;
       if (to != &number) continue;
       const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), out.deadline_ms);
       if (error != std::errc() || end != number.data() + number.size() || out.deadline_ms < 1 ||
@@ -317,8 +325,8 @@ int main(int argc, char** argv) {
   arm_last_resort(arguments);
   if (!understood)
     fail(
-        "baton-hook takes CLIENT [EVENT] [--store DIR] [--socket PATH] [--role ROLE] [--proxied SERVERS] "
-        "[--deadline-ms N]");
+        "baton-hook takes CLIENT [EVENT] [--store DIR] [--socket PATH] [--node-key KEY] [--session ID] [--role ROLE] "
+        "[--proxied SERVERS] [--deadline-ms N]");
 
   hook::Asked asked;
   const bool is_whole = hook::read_all(STDIN_FILENO, asked.body, kInputBytesMax, deadline);
@@ -333,6 +341,7 @@ int main(int argc, char** argv) {
   if (asked.socket.empty()) fail("it is not known where the store is");
   asked.target = "/v1/hooks/" + arguments.client;
   append_query(asked.target, '?', "event", arguments.event);
+  if (!arguments.session.empty()) append_query(asked.target, '&', "session", arguments.session);
   if (!arguments.role.empty()) append_query(asked.target, '&', "role", arguments.role);
   if (!arguments.proxied.empty()) append_query(asked.target, '&', "proxied", arguments.proxied);
   if (const std::size_t bytes = append_transcript(arguments, asked.body, deadline); bytes != 0)
@@ -340,6 +349,11 @@ int main(int argc, char** argv) {
   asked.session_token = credentials.environment("BATON_SESSION_TOKEN").value_or("");
   for (const char c : asked.session_token)
     if (c <= ' ' || c > '~') fail("BATON_SESSION_TOKEN holds what no token does");
+
+  if (!arguments.node_key.empty()) {
+    asked.nonce = hook::fresh_nonce();
+    if (asked.nonce.empty()) fail("there are no random numbers to ask the node with");
+  }
 
   hook::Heard heard = hook::ask(asked, deadline);
   if (heard.kind == hook::Heard::Kind::NobodyThere && arguments.socket.empty() && !store.empty() && is_folder(store)) {
@@ -351,6 +365,8 @@ int main(int argc, char** argv) {
   }
   if (heard.kind != hook::Heard::Kind::Answered) fail(heard.problem);
   if (heard.status != 200) fail("the node answered with status " + std::to_string(heard.status));
+  if (!arguments.node_key.empty() && !hook::is_signed(asked, heard, arguments.node_key))
+    fail("node_not_trusted: the answer is not signed with the key of the node that this hook was registered for");
   hooks::Written said;
   if (!read_answer(heard.body, said)) fail("the node's answer is none");
   say(said);

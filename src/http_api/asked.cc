@@ -59,6 +59,7 @@ runtime::Presented presented_by(const net::ServerRequest& request) {
   const net::Peer& peer = request.peer;
   runtime::Presented presented;
   presented.local = peer.local;
+  presented.for_agents = peer.for_agents;
   presented.pid = peer.pid;
   presented.uid = peer.uid;
   if (peer.local) presented.started = peer.started;
@@ -85,6 +86,7 @@ Workings::Workings(Surroundings given)
                                if (log) log(line);
                              })),
       requests(around.cases.config().limits.per_actor.requests_per_second, kNanosecondsPerSecond),
+      answer_key(ledger::answer_key(around.ledger.redaction_key())),
       started_ns(around.clock.monotonic_ns()),
       started_at(around.clock.now()) {}
 
@@ -207,7 +209,9 @@ std::vector<Diagnostic> Asked::let_in() {
       if (refused && !caller.session_id.empty()) refused = access.check(caller, runtime::Action::Session);
       break;
     case Door::Stop:
-      if (refused && request().peer.local && workings_->around.started_by_client && !caller.supervised) refused.reset();
+      if (refused && request().peer.local && !request().peer.for_agents && workings_->around.started_by_client &&
+          !caller.supervised)
+        refused.reset();
       break;
   }
   if (refused) return turned_away(std::move(*refused));

@@ -19,6 +19,7 @@
 #include "http_api/members.h"
 #include "http_api/reading_pool.h"
 #include "http_api/routes.h"
+#include "ledger/answer_key.h"
 #include "runtime/actor_quota.h"
 
 namespace baton::http_api {
@@ -41,6 +42,7 @@ struct Workings {
   LogBudget log_budget;
   HookMemory hooks;
   runtime::ActorQuota requests;  // of each actor, a second
+  const ledger::SigningKey answer_key;  // signs what hooks are told
   const std::int64_t started_ns;  // monotonic
   const Time started_at;
 };

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "hooks/names.h"
 #include "hooks/read.h"
+#include "hooks/signed_answer.h"
 #include "hooks/transcript.h"
 #include "hooks/write.h"
 #include "http_api/handlers.h"
@@ -112,6 +113,10 @@ class Hook : public std::enable_shared_from_this<Hook> {
     if (!client_)
       return asked_->refuse(
           {report(Code::REQUEST_NOT_FOUND, {}, {{"what", "client"}, {"name", printable(asked_->id, 64)}})});
+    if (!is_of_its_session())
+      return say(hooks::write_failure(
+          *client_, asked_->query.text("event"),
+          sentence("session_mismatch", "this event does not come from the session that the hook was made for", "")));
     if (read({})) return go_on();
     // A name that could be two tools: what there are contracts for may tell.
     read_then(asked_, [self = shared_from_this()](const AskedPtr& by) {
@@ -166,6 +171,13 @@ class Hook : public std::enable_shared_from_this<Hook> {
     }
   }
 
+  // `baton run` makes hooks for one session. A program that carries their events here from elsewhere is another caller.
+  bool is_of_its_session() const {
+    const std::string wanted = asked_->query.text("session");
+    const runtime::Caller& caller = asked_->caller;
+    return wanted.empty() || wanted == (caller.session_id.empty() ? caller.agent_session : caller.session_id);
+  }
+
   runtime::UseCases& cases() { return asked_->workings().around.cases; }
   HookMemory& memory() { return asked_->workings().hooks; }
 
@@ -177,7 +189,23 @@ class Hook : public std::enable_shared_from_this<Hook> {
     response.content_type = "text/plain";
     response.body = std::to_string(written.exit) + ' ' + std::to_string(written.out.size()) + ' ' +
                     std::to_string(written.err.size()) + '\n' + written.out + written.err;
+    sign(response);
     asked_->respond(std::move(response));
+  }
+
+  // For a hook that knows our key: nobody else can have said this, to this event, now.
+  void sign(net::ServerResponse& response) const {
+    const net::ServerRequest& request = asked_->request();
+    const auto nonce = request.header(hooks::kNonceHeader);
+    if (!nonce || !hooks::is_hex_of(trim(*nonce), hooks::kNonceBytes)) return;
+    // No hook sends one: somebody has added it, to ask as somebody else.
+    if (request.header("Authorization")) return;
+    const std::string target = request.query.empty() ? request.path : request.path + "?" + request.query;
+    const std::string digest = sha256_hex(
+        hooks::signed_request_text(target, trim(request.header("Baton-Session").value_or("")), request.body));
+    const auto signature =
+        asked_->workings().answer_key.sign(hooks::signed_answer_text(trim(*nonce), digest, response.body));
+    response.headers.push_back({std::string(hooks::kSignatureHeader), hex(signature)});
   }
 
   void deny(std::string_view rule, std::string_view why, std::string_view instead = {}) {

@@ -100,6 +100,7 @@ Result<json::Value> status_of_node(Workings& workings) {
   json::Value out = json::Value::object(), ledger = json::Value::object(), node = json::Value::object();
   ledger.set("origin", around.ledger.origin());
   ledger.set("size", *size);
+  ledger.set("answer_key", ledger::answer_key_text(workings.answer_key));
   const runtime::NodeFigures figures = around.node.figures();
   const net::ServerFigures server = server_figures(around);
   node.set("pid", ::getpid());

@@ -220,6 +220,7 @@ std::vector<Route> govern_routes() {
        Door::Action, Action::Session,
        {text("event", 64, "what the client calls the event, where the event does not say so itself"),
         text("role", 64, "of the session that is opened when the client's is first seen; default: agent"),
+        text("session", 64, "the session that the hook was wired for: an event on behalf of any other is refused"),
         text("proxied", 1024, "MCP servers behind a proxy of this session, with commas between: it decides about their tools"),
         integer("transcript_bytes", 1, std::int64_t{1} << 20, "so many bytes behind the event are the end of the client's transcript, where the event does not have what the model wrote last")},
        Takes::Text, {},

@@ -2,6 +2,7 @@
 #include "main/node_host.h"
 
 #include <arpa/inet.h>
+#include <grp.h>
 #include <pwd.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -55,6 +56,19 @@ std::string user_name(std::int64_t uid) {
   if (::getpwuid_r(static_cast<uid_t>(uid), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
     return found->pw_name;
   return std::to_string(uid);
+}
+
+// By its name or its number.
+std::optional<unsigned> group_number(const std::string& text) {
+  std::array<char, 64 << 10> buffer;
+  group entry = {}, *found = nullptr;
+  if (::getgrnam_r(text.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+    return found->gr_gid;
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || number == static_cast<unsigned>(-1))
+    return std::nullopt;
+  return number;
 }
 
 // What cannot be seen to its end is not known at all.
@@ -279,10 +293,10 @@ struct NodeHost::Inside {
   std::unique_ptr<runtime::AdoptionLog> adoptions;
   std::unique_ptr<AdoptionWatch> watch;  // null: the store is in no folder
   std::unique_ptr<http_api::Api> api;
-  SocketPath socket_path;  // as the server has it
+  SocketPath socket_path, agent_socket_path;  // as the server has them
   std::unique_ptr<net::HttpServer> server;
   std::mutex server_mutex;  // it answers, and is asked for its figures, before `server` is set
-  std::string socket;
+  std::string socket, agent_socket;
   bool closed = false;
 
   net::ServerFigures figures() {
@@ -500,6 +514,20 @@ Result<void> NodeHost::listen() {
     server.unix_path = in.socket_path.text();
   }
 
+  if (!in.options.agent_socket.empty()) {
+    const auto group = group_number(in.options.agent_group);
+    if (!group)
+      return failure(kDoing, "--agent-group takes the name or number of a group, not `" +
+                                 printable(in.options.agent_group, 80) + "`");
+    in.agent_socket = fs::absolute(in.options.agent_socket, ignored).lexically_normal().string();
+    if (in.agent_socket == in.socket)
+      return failure(kDoing, "--agent-socket needs a path other than the node's own socket");
+    auto path = SocketPath::of(in.agent_socket);
+    if (!path) return tl::make_unexpected(path.error());
+    in.agent_socket_path = std::move(*path);
+    server.agents = net::GroupSocket{in.agent_socket_path.text(), *group};
+  }
+
   const bool has_token = in.access->has_token();
   const bool has_certificate = !in.options.certificate.empty() && !in.options.key.empty();
   for (const std::string& text : in.options.listen) {
@@ -536,6 +564,7 @@ Result<void> NodeHost::listen() {
 std::vector<std::string> NodeHost::addresses() const {
   std::vector<std::string> out;
   if (!inside_->socket.empty()) out.push_back("unix:" + inside_->socket);
+  if (!inside_->agent_socket.empty()) out.push_back("unix:" + inside_->agent_socket);
   const std::string scheme = inside_->options.certificate.empty() ? "http://" : "https://";
   if (inside_->server)
     for (const std::string& address : inside_->server->addresses())

@@ -128,6 +128,11 @@ class Server final : public HttpServer {
       if (!listening) return tl::make_unexpected(listening.error());
       all.push_back(std::move(*listening));
     }
+    if (options.agents) {
+      auto listening = listen_unix(*options.agents);
+      if (!listening) return tl::make_unexpected(listening.error());
+      all.push_back(std::move(*listening));
+    }
     host_ = options.context;
     for (unsigned i = 0; i < (host_ != nullptr ? 1 : std::max(options.threads, 1u)); ++i)
       workers_.push_back(std::make_unique<Worker>(service_, host_));

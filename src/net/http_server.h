@@ -40,6 +40,7 @@ struct Peer {
       0;                // local only: when that process began (net/process.h), as of the accept; 0: it was gone already
   std::string address;  // TCP only: "127.0.0.1:41234"
   bool tls = false;
+  bool for_agents = false;  // local only: came by the agents' socket (ServerOptions::agents)
 };
 
 struct ServerRequest {
@@ -104,7 +105,7 @@ struct ServerLimits {
   std::size_t body_bytes = 1u << 20;
   // What is read of anybody before Admit is asked: a small request costs no more to hold than its head.
   std::size_t unasked_body_bytes = 16u << 10;
-  std::size_t connections = 8192;  // where there is a unix socket, the last of them are for it alone (socket_reserve())
+  std::size_t connections = 8192;  // where there is a unix socket, the last of them are for `unix_path` (socket_reserve())
   std::size_t streams = 8192;      // open event streams among them
   std::size_t stream_backlog_bytes = 1u << 20;   // unsent bytes of one stream before it is cut off
   std::chrono::milliseconds read_time{10'000};   // from a request's first byte to its last
@@ -113,7 +114,7 @@ struct ServerLimits {
   std::chrono::milliseconds heartbeat{15'000};   // a comment on an idle stream, so that a dead peer is noticed
 };
 
-// Who fills the node by TCP, a stranger perhaps, must not keep its own user from reaching it.
+// A caller that fills the node by TCP, or an agent by the agents' socket, must not keep its own user from reaching it.
 constexpr std::size_t socket_reserve(std::size_t connections) {
   return connections < 2 ? 0 : std::clamp<std::size_t>(connections / 16, 1, 64);
 }
@@ -123,8 +124,15 @@ struct ListenAddress {
   std::uint16_t port = 0;  // 0: any free one
 };
 
+// A unix socket for the users of a group: mode 0660. Its folder must belong to this user or root, and nobody else may write there.
+struct GroupSocket {
+  std::string path;  // a stale file is replaced
+  unsigned group = 0;
+};
+
 struct ServerOptions {
   std::string unix_path;  // empty: no unix socket. Mode 0600; a stale file is replaced
+  std::optional<GroupSocket> agents;  // a second unix socket, whose peers are `for_agents`
   std::vector<ListenAddress> listen;
   std::string certificate_file, key_file;  // PEM; both or neither; TLS 1.2 and up on every TCP listener
   std::vector<std::string> hosts;  // further names a Host header may carry, beside loopback names and the listen hosts

@@ -2,6 +2,7 @@
 #include "net/listener.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -53,6 +55,44 @@ Result<void> make_way(const std::string& path, const sockaddr_un& address, const
   if (errno != ECONNREFUSED && errno != ENOENT) return system_failure(doing, errno);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_failure(doing, errno);
   return {};
+}
+
+// Bound, and not listening yet: nobody can connect. The file's mode is 0600 or less from its first moment on.
+Result<Listening> bind_unix(const std::string& path, const std::string& doing) {
+  const auto address = unix_address(path, doing);
+  if (!address) return tl::make_unexpected(address.error());
+  if (const auto free = make_way(path, *address, doing); !free) return tl::make_unexpected(free.error());
+  Listening listening;
+  listening.socket = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int socket = listening.socket.get();
+  struct stat file;
+  if (socket < 0 || ::fchmod(socket, 0600) != 0 ||
+      ::bind(socket, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0 ||
+      ::lstat(path.c_str(), &file) != 0)
+    return system_failure(doing, errno);
+  listening.unix_path = path;
+  listening.device = file.st_dev;
+  listening.inode = file.st_ino;
+  return listening;
+}
+
+// A user who can write to the folder of a socket can put another socket in its place; one who can write to a folder above, another
+// folder, unless that one is sticky.
+Result<void> check_folder(const std::string& path, const std::string& doing) {
+  std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::canonical(std::filesystem::absolute(path, error).parent_path(), error);
+  if (error) return failure(doing, error.message());
+  for (std::filesystem::path one = folder;; one = one.parent_path()) {
+    struct stat status;
+    if (::stat(one.c_str(), &status) != 0) return system_failure(doing, errno);
+    if (status.st_uid != ::geteuid() && status.st_uid != 0)
+      return failure(doing, "the folder " + one.string() + " belongs to another user, who could replace the socket");
+    const bool is_kept = one != folder && (status.st_mode & S_ISVTX) != 0;
+    if ((status.st_mode & 022) != 0 && !is_kept)
+      return failure(doing, "other users can write to the folder " + one.string() + " and could replace the socket");
+    if (one == one.root_path()) return {};
+  }
 }
 
 struct TcpAddress {
@@ -128,20 +168,37 @@ void see_to_the_peer(int socket, const ServerLimits& limits) {
 
 Result<Listening> listen_unix(const std::string& path) {
   const std::string doing = "listening on " + path;
-  const auto address = unix_address(path, doing);
-  if (!address) return tl::make_unexpected(address.error());
-  if (const auto free = make_way(path, *address, doing); !free) return tl::make_unexpected(free.error());
-  Listening listening;
-  listening.socket = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int socket = listening.socket.get();
-  // Nobody can connect before listen(), so that the mode is there in time.
-  struct stat file;
-  if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0 ||
-      ::chmod(path.c_str(), 0600) != 0 || ::lstat(path.c_str(), &file) != 0 || ::listen(socket, kBacklog) != 0)
+  auto listening = bind_unix(path, doing);
+  if (!listening) return listening;
+  if (::chmod(path.c_str(), 0600) != 0 || ::listen(listening->socket.get(), kBacklog) != 0)
     return system_failure(doing, errno);
-  listening.unix_path = path;
-  listening.device = file.st_dev;
-  listening.inode = file.st_ino;
+  return listening;
+}
+
+Result<Listening> listen_unix(const GroupSocket& wanted) {
+  const std::string doing = "listening on " + wanted.path;
+  if (const auto safe = check_folder(wanted.path, doing); !safe) return tl::make_unexpected(safe.error());
+  auto listening = bind_unix(wanted.path, doing);
+  if (!listening) return listening;
+  listening->for_agents = true;
+  const auto give_up = [&](std::string problem) {
+    ::unlink(wanted.path.c_str());
+    return failure(doing, std::move(problem));
+  };
+  // By the file itself, not by its name. Nobody can connect before listen().
+  const Descriptor file(::open(wanted.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!file || ::fstat(file.get(), &status) != 0) return give_up(std::generic_category().message(errno));
+  if (status.st_dev != listening->device || status.st_ino != listening->inode) return give_up("the file was replaced");
+  if (::fchownat(file.get(), "", static_cast<uid_t>(-1), wanted.group, AT_EMPTY_PATH) != 0)
+    return give_up(errno == EPERM ? "the node's user must be a member of the group"
+                                  : std::generic_category().message(errno));
+  const std::string by_number = "/proc/self/fd/" + std::to_string(file.get());
+  if (::chmod(by_number.c_str(), 0660) != 0 || ::fstat(file.get(), &status) != 0)
+    return give_up(std::generic_category().message(errno));
+  if ((status.st_mode & 07777) != 0660 || status.st_gid != wanted.group || status.st_uid != ::geteuid())
+    return give_up("the file system does not keep its group and mode");
+  if (::listen(listening->socket.get(), kBacklog) != 0) return give_up(std::generic_category().message(errno));
   return listening;
 }
 
@@ -214,7 +271,8 @@ bool Listener::accept_one() {
   Descriptor socket(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) return false;
   const Service& service = home_.service;
-  const std::size_t most = listening_.unix_path.empty() ? service.tcp_connections : service.limits.connections;
+  const bool is_own = !listening_.unix_path.empty() && !listening_.for_agents;
+  const std::size_t most = is_own ? service.limits.connections : service.tcp_connections;
   if (service.connections_open >= most) turn_away(std::move(socket));
   else take(std::move(socket));
   return true;
@@ -229,6 +287,7 @@ void Listener::take(Descriptor socket) {
     // Without the kernel's word on who it is, nobody comes in.
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return;
     peer.local = true;
+    peer.for_agents = listening_.for_agents;
     peer.pid = credentials.pid;
     peer.uid = credentials.uid;
     // An id is used again after its process has ended: with the beginning, whoever gets it later is not taken for the peer.

@@ -22,12 +22,15 @@ struct Listening {
   Descriptor socket;
   std::string address;    // TCP: with its real port
   std::string unix_path;  // or this
+  bool for_agents = false;  // a GroupSocket
   dev_t device = 0;       // of the socket's file: whether it is still ours when we leave
   ino_t inode = 0;
 };
 
 // A file nobody listens on is replaced; one that somebody answers at is a failure. Mode 0600. The folder must be there.
 Result<Listening> listen_unix(const std::string& path);
+// The same for a group: mode 0660. A failure unless the folder is this user's or root's, and nobody else can write there.
+Result<Listening> listen_unix(const GroupSocket& socket);
 // One socket, or two for `localhost`: 127.0.0.1 and, where the machine has it, ::1.
 Result<std::vector<Listening>> listen_tcp(const ListenAddress& address);
 

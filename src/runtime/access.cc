@@ -257,7 +257,7 @@ bool Access::needs_store(const Presented& presented) const {
 }
 
 bool Access::recognises(const Presented& presented) const {
-  if (presented.local) return presented.uid == own_uid_ || presented.uid == 0;
+  if (presented.local) return presented.for_agents || presented.uid == own_uid_ || presented.uid == 0;
   for (const auto& text : {presented.session_token, presented.bearer})
     if (text && cases_.session_of_token(*text)) return true;
   const auto shown = presented.bearer ? parse_token(*presented.bearer) : std::nullopt;
@@ -283,7 +283,8 @@ tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, 
     outage = asked.error();
     return std::nullopt;
   };
-  if (presented.local && presented.uid != own_uid_ && presented.uid != 0) return refuse(Code::ACCESS_USER);
+  if (presented.local && !presented.for_agents && presented.uid != own_uid_ && presented.uid != 0)
+    return refuse(Code::ACCESS_USER);
 
   // A session's token is one wherever it is presented.
   std::optional<std::string_view> session_text = presented.session_token, bearer = presented.bearer;
@@ -303,6 +304,10 @@ tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, 
   }
   std::optional<Token> token;
   if (bearer) {
+    // By its id alone: nobody learns here whether the secret of an operator's token is right.
+    const auto shown = presented.for_agents ? parse_token(*bearer) : std::nullopt;
+    if (const auto named = shown ? answer(known_token(shown->id)) : std::nullopt; named && named->kind != Agent)
+      return refuse(Code::ACCESS_AGENT_SOCKET);
     token = answer(find_token(*bearer));
     if (!token) return refuse(Code::ACCESS_TOKEN);
     caller.scopes = token->scopes;

@@ -4,6 +4,8 @@
 //
 // - A bearer token names an actor with a kind, scopes and an expiry. On TCP nothing else counts.
 // - On the unix socket the caller must be the node's own user (or root). Without a token it is an agent, `local:<user>`.
+// - On the agents' socket any user is accepted whom the file's group lets connect, and is always an agent. Tokens of other kinds are
+//   refused before their secret is compared (ACCESS_AGENT_SOCKET).
 // - A process that carries a session token is an agent whatever else it presents: an operator's credential is worth nothing
 //   there (ACCESS_SUPERVISED).
 // - A process that descends from a supervised agent is that agent, whatever it presents: it has the actor of the session that the
@@ -56,7 +58,8 @@ const Permission& permission_of(Action action);
 struct Presented {
   std::optional<std::string_view> bearer;         // of Authorization
   std::optional<std::string_view> session_token;  // of Baton-Session
-  bool local = false;                             // by the unix socket
+  bool local = false;                             // by a unix socket
+  bool for_agents = false;                        // local only: by the agents' one
   std::int64_t pid = 0, uid = -1;                 // local only
   std::optional<std::uint64_t> started = {};  // when that process began, as of the connection; nothing: not looked at
   std::string address;                        // TCP only, for the record
@@ -83,7 +86,7 @@ class Access {
 
   // ACCESS_TOKEN (unknown, revoked, expired: one answer for all), ACCESS_NO_TOKEN (TCP without one), ACCESS_USER (the socket, another
   // user), ACCESS_SESSION (a session token that is not genuine, or whose session was claimed with a token that is not valid any more),
-  // ACCESS_OTHER_AGENT. A token that is not known here is looked for in the store before it is refused; ACCESS_UNAVAILABLE: the store
+  // ACCESS_OTHER_AGENT, ACCESS_AGENT_SOCKET. A token that is not known here is looked for in the store before it is refused; ACCESS_UNAVAILABLE: the store
   // cannot say now, so neither yes nor no is right.
   tl::expected<Caller, Diagnostic> identify(const Presented& presented);
   // Is any token valid now?
@@ -121,7 +124,7 @@ class Access {
   Result<std::optional<Opener>> opener_of(const std::string& session_id);
   tl::expected<Caller, Diagnostic> identified(const Presented& presented, std::optional<Failure>& outage);
   Descent descent_of(const Presented& presented) const;
-  std::string local_name(std::int64_t uid) const;  // asked once of each user: there are two that may come
+  std::string local_name(std::int64_t uid) const;  // asked once of each user
 
   UseCases& cases_;
   Clock& clock_;

@@ -18,6 +18,7 @@ struct NodePlace {
   std::string url = "http://localhost";
   std::string unix_path;  // of a node on this machine: the agent's processes are made known to it
   std::string token;      // who claims; may be empty on the socket
+  std::string key = {};   // of its answers to hooks; empty: not known
 };
 
 struct Options {

@@ -265,6 +265,8 @@ class Run::Core : public std::enable_shared_from_this<Core> {
     place.hook = options_.hook;
     place.socket = options_.node.unix_path;
     place.node = options_.node.unix_path.empty() ? options_.node.url : "unix:" + options_.node.unix_path;
+    place.node_key = options_.node.key;
+    place.session_id = session_id_;
     place.session_token = token_;
     place.servers = options_.servers;
     place.home = options_.home;

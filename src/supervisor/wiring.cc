@@ -358,6 +358,8 @@ Value servers_object(const Proxies& proxies, const RunPlace& place, const Pairs&
 std::string hook_command(const RunPlace& place, Client client, std::string_view event, const std::string& proxied) {
   std::string out = shell_quoted(place.hook) + " " + std::string(client_name(client)) + " " + std::string(event) +
                     " --socket " + shell_quoted(place.socket);
+  if (!place.node_key.empty()) out += " --node-key " + place.node_key;
+  if (!place.session_id.empty()) out += " --session " + shell_quoted(place.session_id);
   if (!proxied.empty()) out += " --proxied " + shell_quoted(proxied);
   return out;
 }
@@ -491,6 +493,8 @@ void wire_opencode(const RunPlace& place, Wiring& out) {
   for (const std::string& name : proxies.left_out()) servers.set(name, Value::object()).set("enabled", false);
   Value config = Value::object();
   std::vector<std::string> arguments = {"--socket", place.socket};
+  if (!place.node_key.empty()) arguments.insert(arguments.end(), {"--node-key", place.node_key});
+  if (!place.session_id.empty()) arguments.insert(arguments.end(), {"--session", place.session_id});
   if (const std::string names = proxies.names(); !names.empty())
     arguments.insert(arguments.end(), {"--proxied", names});
   const std::string plugin = place.folder + "/opencode-plugin.js";

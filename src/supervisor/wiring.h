@@ -40,6 +40,8 @@ struct RunPlace {
   std::string folder;  // the run's own; exists, private
   std::string baton, hook;
   std::string socket, node;        // the node's socket; BATON_NODE
+  std::string node_key = {};       // what the node signs its answers to hooks with; empty: not known
+  std::string session_id = {};     // of the run: its hooks speak for no other
   std::string session_token;       // of the session that the proxies join
   std::vector<McpServer> servers;  // of the client's configuration
   std::string home;                // the user's
