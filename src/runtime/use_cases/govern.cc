@@ -18,6 +18,7 @@
 #include "runtime/client_sessions.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
+#include "runtime/shown_subject.h"
 #include "runtime/use_cases/fast_lane.h"
 #include "runtime/work_events.h"
 #include "session/door.h"
@@ -106,14 +107,16 @@ Value session_payload(const Act& act, std::string_view session_id) {
 }
 
 // The digest is over what is kept: what a person is shown is what they decide on.
-Result<void> request_approval(Act& act, Approval& approval) {
+Result<void> request_approval(Act& act, Approval& approval, std::string_view executed) {
   const std::vector<std::string_view> exempt = {"/session", "/arguments_sha256", "/contract"};
+  approval.hidden_parts = static_cast<std::int64_t>(mark_secrets(approval.subject) + mark_secrets(approval.context));
   const auto sealed = ledger::prepare_payload(approval.subject, exempt);
   if (!sealed) return tl::make_unexpected(sealed.error());
   for (const ledger::Blob& blob : sealed->blobs)
     if (auto kept = act.unit.keep(blob); !kept) return kept;
   approval.digest = sha256_hex(sealed->payload);
   approval.subject = Value::copy(json::parse(sealed->payload)->root());
+  approval.not_shown = to_json(not_shown(approval.subject, executed));
   Value payload = approval.to_json();
   payload.set("at", format_time(act.now));
   return act.append(std::string(kApprovalsStream), kApprovalRequested, std::move(payload), Act::Is::Beside,
@@ -867,6 +870,8 @@ class Govern {
     out.set("id", approval.id);
     out.set("digest", approval.digest);
     out.set("expires_at", format_time(approval.expires_at));
+    if (Value problems = approval.cannot_be_shown(); !problems.elements().empty())
+      out.set("not_shown", std::move(problems));
     call.set("approval", std::move(out));
   }
 
@@ -904,7 +909,11 @@ class Govern {
       approval.spend_seconds = call.asked->timeout_seconds;
       approval.expires_at = act_.now + call.asked->timeout_seconds.rounded_up(limits::kApprovalSecondsMax);
       approval.allow_on_timeout = call.asked->allow_on_timeout;
-      if (auto done = request_approval(act_, approval); !done) return done;
+      std::string executed;
+      if (const auto& command = held_.session.rules->tool(call.tool).command_path)
+        for (const json::Path::Step& step : command->path.steps())
+          if (const auto* member = std::get_if<std::string>(&step)) executed = *member;
+      if (auto done = request_approval(act_, approval, executed); !done) return done;
       tell_approval(body.find("calls")->elements()[i], approval);
       question += (question.empty() ? "approval " : ", ") + approval.id;
     }

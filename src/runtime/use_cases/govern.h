@@ -106,7 +106,7 @@ Result<std::optional<Approval>> approval_of(Act& act, const std::string& id);
 bool waits_for_decision(const Act& act, const Approval& approval);
 
 // Asks: seals the subject, which gives the digest, and records it.
-Result<void> request_approval(Act& act, Approval& approval);
+Result<void> request_approval(Act& act, Approval& approval, std::string_view executed = {});
 
 // Content that was approved for this item, is still to be spent and is exactly `content`, byte for byte as the person was shown it;
 // none of `taken`.
