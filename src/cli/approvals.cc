@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "base/look_alikes.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/live.h"
@@ -40,20 +41,37 @@ std::string left_text(json::Node approval, Time now) {
   return std::to_string(seconds / 3600) + " h left";
 }
 
-// The subject line by line: everything that is decided on, as plain text; nothing is cut without saying so.
+// The subject line by line: everything that is decided on, whole, as plain text. What only looks like another character is marked. A text
+// of several lines is a block, so that a line break never looks like a backslash and an `n`.
 void add_value(std::string& out, const std::string& name, json::Node value, std::size_t depth) {
   const std::string indent(2 + 2 * depth, ' ');
+  const std::string label = indent + with_look_alikes_marked(name, Where::Machine) + ":";
   if (value.is_object() && value.size() > 0) {
-    out += indent + printable(name) + ":\n";
+    out += label + "\n";
     for (const json::Member member : value.members())
       add_value(out, std::string(member.name()), member.value, depth + 1);
     return;
   }
-  std::string text = value.is_string() ? std::string(value.string()) : json::write(value);
-  constexpr std::size_t kShown = 2000;
-  const std::size_t characters = count_characters(text);
-  out += indent + printable(name) + ": " + shown(value, kShown) +
-         (characters > kShown ? " (and " + std::to_string(characters - kShown) + " more characters)" : "") + "\n";
+  const std::string text = text_of(value);
+  const Where where = value.is_string() ? where_read(name, text) : Where::Machine;
+  if (text.find('\n') == std::string::npos) {
+    out += label + " " + with_look_alikes_marked(text, where) + "\n";
+    return;
+  }
+  out += label + "\n";
+  for (const std::string_view line : split(text, '\n'))
+    out += indent + "  | " + with_look_alikes_marked(line, where) + "\n";
+}
+
+// What is hidden in it, and why it cannot be approved.
+std::string hidden_text(json::Node approval, bool colour) {
+  std::string out;
+  if (const std::string parts = text_of(approval["hidden_parts"]); !parts.empty() && parts != "0")
+    out += "  hidden: " + painted(parts + (parts == "1" ? " part" : " parts"), "33", colour) + ", marked [REDACTED:...]\n";
+  for (const json::Node one : approval["not_shown"].elements())
+    out += "  " + painted("cannot be approved", "31", colour) + ": " +
+           with_look_alikes_marked(text_of(one["pointer"]), Where::Machine) + " " + shown(one["problem"], 200) + "\n";
+  return out;
 }
 
 std::string described(json::Node approval, Time now, bool colour) {
@@ -64,6 +82,7 @@ std::string described(json::Node approval, Time now, bool colour) {
   // First what the contract wants a person to see, then all of it.
   if (approval["context"].size() > 0) add_value(out, "context", approval["context"], 0);
   add_value(out, "what", approval["subject"], 0);
+  out += hidden_text(approval, colour);
   out += "  digest: " + shown(approval["digest"]) + "\n";
   if (approval["decided_by"])
     out += "  decided by " + shown(approval["decided_by"], 60) + " at " + shown(approval["decided_at"]) +
@@ -87,14 +106,19 @@ int list(World& world, const Arguments& arguments) {
     return kYes;
   }
   Table table(world.colour);
-  table.heading({"APPROVAL", "STATE", "TIME", "RISK", "WHAT", "ASKED BY", "WORK"});
+  table.heading({"APPROVAL", "STATE", "TIME", "RISK", "WHAT", "HIDDEN", "ASKED BY", "WORK"});
   for (const json::Node one : (*answer)["approvals"].elements()) {
     const std::string state = text_of(one["state"]);
     table.row({{shown(one["id"]), "1"},
                {state, state_colour(state)},
                {state == "pending" ? left_text(one, world.clock.now()) : "", "2"},
                {shown(one["risk"], 20)},
-               {one["tool"] ? shown(one["tool"], 40) : shown(one["subject"]["operation"], 40)},
+               {with_look_alikes_marked(one["tool"] ? shown(one["tool"], 40) : shown(one["subject"]["operation"], 40),
+                                        Where::Machine)},
+               {one["not_shown"].size() > 0            ? "deny only"
+                : text_of(one["hidden_parts"]) == "0" ? ""
+                                                      : text_of(one["hidden_parts"]),
+                one["not_shown"].size() > 0 ? "31" : "33"},
                {shown(one["requested_by"], 24)},
                {shown(one["work_id"], 20)}});
   }
@@ -149,12 +173,36 @@ struct Waiting {
   std::string id, digest, session, tool;
   std::string text;                              // as it is shown
   std::map<std::string, std::string> arguments;  // by pointer, as they are shown
+  bool can_be_approved = true;
 };
+
+// A line in as many of the screen's as it needs: nothing that is decided on is cut.
+std::vector<std::string> wrapped(std::string_view line, std::size_t columns) {
+  std::vector<std::string> out;
+  if (line.find('\x1b') != std::string_view::npos || columns < 8) return {fitted(line, columns)};
+  std::string rest(line);
+  while (cells_of(rest) > columns) {
+    std::size_t end = 0, cells = 0;
+    while (end < rest.size()) {
+      std::size_t after = end;
+      next_character(rest, after);
+      const std::size_t wide = cells_of(std::string_view(rest).substr(end, after - end));
+      if (cells + wide > columns) break;
+      cells += wide;
+      end = after;
+    }
+    if (end == 0) break;
+    out.push_back(rest.substr(0, end));
+    rest = "    " + rest.substr(end);
+  }
+  out.push_back(fitted(rest, columns));
+  return out;
+}
 
 void flatten(std::map<std::string, std::string>& out, const std::string& at, json::Node value) {
   if (value.is_object() && value.size() > 0)
     for (const json::Member member : value.members()) flatten(out, at + "/" + std::string(member.name()), member.value);
-  else out[at] = shown(value, 200);
+  else out[at] = with_look_alikes_marked(text_of(value), Where::Machine);
 }
 
 class Watch {
@@ -204,8 +252,9 @@ class Watch {
                     text_of(one["digest"]),
                     text_of(one["session_id"]),
                     text_of(one["tool"]),
-                    described(one, world_.clock.now(), world_.colour),
-                    {}};
+                    described(one, world_.clock.now(), false),
+                    {},
+                    one["not_shown"].size() == 0};
       flatten(waits.arguments, "", one["subject"]["arguments"]);
       waiting_.push_back(std::move(waits));
     }
@@ -246,13 +295,13 @@ class Watch {
     }
     std::string fitting;
     std::size_t lines = 0;
-    for (const std::string_view line : split(text, '\n')) {
-      if (++lines >= size.rows) {
-        fitting += "... more than fits: `baton approvals show`";
-        break;
+    shown_whole_ = true;
+    for (const std::string_view line : split(text, '\n'))
+      for (const std::string& row : wrapped(line, size.columns)) {
+        if (++lines < size.rows) fitting += row + "\n";
+        else shown_whole_ = false;
       }
-      fitting += fitted(line, size.columns) + "\n";
-    }
+    if (!shown_whole_) fitting += "... more than fits: `baton approvals show`";
     screen.show(fitting);
   }
 
@@ -265,7 +314,13 @@ class Watch {
       if (waiting_.empty()) continue;
       if (key == 'j') at_ = (at_ + 1) % waiting_.size();
       else if (key == 'k') at_ = (at_ + waiting_.size() - 1) % waiting_.size();
-      else if (key == 'y' || key == 'n') {
+      else if (key == 'y' && !(shown_whole_ && waiting_[at_].can_be_approved)) {
+        // Nobody says yes to what they were not shown.
+        told_ = waiting_[at_].id + (waiting_[at_].can_be_approved
+                                        ? " does not fit on this screen: read it with `baton approvals show`"
+                                        : " cannot be approved, only denied");
+        break;
+      } else if (key == 'y' || key == 'n') {
         decide(key == 'y');
         break;  // what comes next is decided on when it has been seen
       }
@@ -295,6 +350,7 @@ class Watch {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::string>> last_;  // by session and tool
   std::map<std::string, std::string> changes_;
   std::string trouble_, told_;
+  bool shown_whole_ = false;  // by the last draw()
   std::size_t at_ = 0;
 };
 

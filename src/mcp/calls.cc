@@ -2,8 +2,10 @@
 // The way of a call: proposed, perhaps waited for, begun, forwarded, perhaps tried again, settled, answered.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
+#include "base/look_alikes.h"
 #include "base/text.h"
 #include "contract/plan.h"
 #include "diagnostics/diagnostic.h"
@@ -11,6 +13,7 @@
 #include "mcp/core.h"
 #include "mcp/methods.h"
 #include "mcp/output.h"
+#include "secrets/mark.h"
 #include "session/settle.h"
 
 namespace baton::mcp {
@@ -47,10 +50,27 @@ constexpr std::size_t kShownArguments = 2'000;  // bytes; a question with more i
 constexpr std::size_t kShownValue = 100;        // bytes of each text or number where arguments are cut
 constexpr std::size_t kShownName = 200;
 
+std::string shown_name(const Call& call) { return with_look_alikes_marked(call.client_name, Where::Machine); }
+
+// Appends a value as it is shown: secrets and look-alikes are marked, and counted in `hidden`. With `is_cut` each text is cut for itself,
+// so that a long one hides no other; stops where no more is shown.
+void append_shown(std::string& out, json::Node node, std::string_view name, bool is_cut, std::size_t& hidden);
+
+// All arguments as a question shows them. Nothing: they are too long, or a secret in them is not shown.
+std::optional<std::string> shown_whole(const Call& call) {
+  if (call.arguments.size() > kShownArguments) return std::nullopt;
+  const auto arguments = json::parse(call.arguments);
+  if (!arguments) return std::nullopt;
+  std::string out;
+  std::size_t hidden = 0;
+  append_shown(out, arguments->root(), {}, false, hidden);
+  if (hidden > 0 || out.size() > kShownArguments) return std::nullopt;
+  return out;
+}
+
 // Can a question show all that the user would approve?
 bool is_shown_whole(const Call& call) {
-  return call.arguments.size() <= kShownArguments && printable(call.arguments).size() <= kShownArguments &&
-         printable(call.client_name).size() <= kShownName;
+  return shown_name(call).size() <= kShownName && shown_whole(call).has_value();
 }
 
 std::string cut(std::string_view text) {
@@ -60,48 +80,58 @@ std::string cut(std::string_view text) {
   return std::string(text.substr(0, size)) + "... (" + std::to_string(text.size() - size) + " more bytes)";
 }
 
-// Each value is cut for itself, so that a long one hides no other. Stops where no more is shown.
-void append_cut(std::string& out, json::Node node) {
-  if (out.size() > 2 * kShownArguments) return;
+void append_shown(std::string& out, json::Node node, std::string_view name, bool is_cut, std::size_t& hidden) {
+  const auto is_full = [&] { return is_cut && out.size() > 2 * kShownArguments; };
+  if (is_full()) return;
   if (node.is_string()) {
-    out += quoted(cut(node.string()));
+    const std::string marked = secrets::marked(name, node.string(), hidden);
+    // Quoted first: a line feed is `\n` and a backslash `\\`, so that one does not look like the other.
+    out += with_look_alikes_marked(quoted(is_cut ? cut(marked) : marked), where_read(name, marked));
   } else if (node.is_array() || node.is_object()) {
     out += node.is_array() ? '[' : '{';
     const char* separator = "";
     for (const json::Node one : node.elements()) {
       out += std::exchange(separator, ",");
-      append_cut(out, one);
-      if (out.size() > 2 * kShownArguments) return;
+      append_shown(out, one, name, is_cut, hidden);
+      if (is_full()) return;
     }
     for (const json::Member one : node.members()) {
-      out += std::exchange(separator, ",") + quoted(cut(one.name())) + ':';
-      append_cut(out, one.value);
-      if (out.size() > 2 * kShownArguments) return;
+      out += std::exchange(separator, ",") +
+             with_look_alikes_marked(quoted(is_cut ? cut(one.name()) : std::string(one.name())), Where::Machine) + ':';
+      append_shown(out, one.value, one.name(), is_cut, hidden);
+      if (is_full()) return;
     }
     out += node.is_array() ? ']' : '}';
   } else {
-    out += cut(text_of(node));
+    out += is_cut ? cut(text_of(node)) : text_of(node);
   }
 }
 
-std::string shown_arguments(const Call& call) {
-  if (is_shown_whole(call)) return printable(call.arguments);
+// `hidden` is how many secrets are not shown.
+std::string shown_arguments(const Call& call, std::size_t& hidden) {
+  if (is_shown_whole(call)) return *shown_whole(call);
   std::string out;
-  if (const auto arguments = json::parse(call.arguments)) append_cut(out, arguments->root());
+  if (const auto arguments = json::parse(call.arguments)) append_shown(out, arguments->root(), {}, true, hidden);
   return printable(out, kShownArguments);
 }
 
 // {"message":...,"requestedSchema":...}: a form without fields, which every client can show. Whoever decides is told what about.
 std::string elicitation_params(const Call& call, bool user_is_operator) {
   const std::string& id = call.verdict.approval_id;
-  std::string text = "The call of `" + printable(call.client_name, kShownName) + "`";
-  if (user_is_operator) text += " with " + shown_arguments(call);
+  std::string text = "The call of `" + printable(shown_name(call), kShownName) + "`";
+  std::size_t hidden = 0;
+  if (user_is_operator) text += " with " + shown_arguments(call, hidden);
   if (user_is_operator && is_shown_whole(call)) {
     text += " waits for your approval, " + id + ". Accept to approve it, decline to refuse it.";
   } else {
     text += " waits for the approval " + id + ". ";
-    if (user_is_operator)
+    if (user_is_operator && hidden > 0)
+      text += std::to_string(hidden) + (hidden == 1 ? " part of its arguments is" : " parts of its arguments are") +
+              " hidden, so your answer does not approve it. ";
+    else if (user_is_operator)
       text += "Its arguments are too long to be shown whole here, so your answer does not approve it. ";
+    if (!call.verdict.can_be_approved)
+      text += "It cannot be approved at all: it has parts that cannot be shown. Ask for a call without the secret in it. ";
     text += "An operator decides it. Accept to go on waiting, decline to give it up.";
   }
   return R"({"message":)" + quoted(text) + R"(,"requestedSchema":{"type":"object","properties":{}}})";

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "json/parse.h"
+#include "runtime/shown_subject.h"
 #include "runtime/work_rows.h"
 
 namespace baton::runtime {
@@ -272,6 +273,8 @@ Value Approval::to_json() const {
   out.set("subject", subject);
   out.set("digest", digest);
   out.set("context", context);
+  if (hidden_parts) out.set("hidden_parts", *hidden_parts);
+  if (!not_shown.elements().empty()) out.set("not_shown", not_shown);
   set_text(out, "risk", risk);
   out.set("requested_by", requested_by);
   out.set("requested_at", format_time(requested_at));
@@ -282,6 +285,17 @@ Value Approval::to_json() const {
   if (decided_at) out.set("decided_at", format_time(*decided_at));
   set_text(out, "decided_by", decided_by);
   set_text(out, "note", note);
+  return out;
+}
+
+Value Approval::cannot_be_shown() const {
+  return not_shown.elements().empty() ? runtime::to_json(runtime::not_shown(subject)) : not_shown;
+}
+
+Value Approval::told() const {
+  Value out = to_json();
+  if (Value problems = cannot_be_shown(); !problems.elements().empty()) out.set("not_shown", std::move(problems));
+  if (Value found = look_alikes(subject); !found.elements().empty()) out.set("look_alikes", std::move(found));
   return out;
 }
 
@@ -310,6 +324,8 @@ std::optional<Approval> read_approval(json::Node root) {
   out.tool = optional_text(root, "tool");
   out.subject = Value::copy(root["subject"]);
   out.context = Value::copy(root["context"]);
+  if (std::int64_t parts = 0; read_number(root, "hidden_parts", parts)) out.hidden_parts = parts;
+  if (root["not_shown"].is_array()) out.not_shown = Value::copy(root["not_shown"]);
   out.risk = optional_text(root, "risk");
   out.spend_seconds = json::Decimal::from_number(root["spend_seconds"].number_text());
   out.allow_on_timeout = on_timeout == "allow";

@@ -91,6 +91,10 @@ struct Approval {
   json::Value subject = json::Value::object();  // what is decided on, sealed:
   std::string digest;                           // SHA-256 of its canonical form
   json::Value context = json::Value::object();  // shown beside it
+  // How many secrets are marked in subject and context, and why it cannot be approved (runtime/shown_subject.h). Nothing in entries of
+  // versions before there were lengths in the marks.
+  std::optional<std::int64_t> hidden_parts;
+  json::Value not_shown = json::Value::array();
   std::string risk, requested_by;
   Time requested_at, expires_at;
   json::Decimal spend_seconds;  // after it was approved
@@ -101,6 +105,10 @@ struct Approval {
   // When something becomes due without anyone acting: nanoseconds; INT64_MAX: never.
   std::int64_t deadline() const;
   json::Value to_json() const;
+  // Why it cannot be approved, as of this version too: [{pointer, problem}].
+  json::Value cannot_be_shown() const;
+  // As a person is shown it: with `not_shown`, and `look_alikes` where there are such characters.
+  json::Value told() const;
 };
 store::Row row_of(const Approval& approval);
 Result<Approval> read_approval(const store::Row& row);

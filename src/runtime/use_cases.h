@@ -292,7 +292,7 @@ class UseCases {
   // What was handed to the session: {artifacts[]}, or one of them with its content. ARTIFACT_UNKNOWN, SESSION_NOT_YOURS.
   Result<Answer> artifacts(const Caller& caller, const std::string& session_id, const std::string& name);
 
-  // APPROVAL_UNKNOWN, APPROVAL_CLOSED, APPROVAL_DIGEST, APPROVAL_OWN.
+  // APPROVAL_UNKNOWN, APPROVAL_CLOSED, APPROVAL_DIGEST, APPROVAL_OWN, APPROVAL_NOT_SHOWN.
   void decide_approval(const Mutation& by, ApprovalDecision decision, Answered done);
 
   Result<json::Value> list_packs();

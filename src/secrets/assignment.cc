@@ -57,7 +57,46 @@ bool skip_separator(std::string_view text, std::size_t& at, Reading reading, Sid
   return true;
 }
 
+// Where an unquoted value with punctuation ends: before the next `&name=`, and before what closes a sentence, a statement or a call.
+std::size_t unquoted_end(std::string_view text, std::size_t at, std::size_t end) {
+  for (std::size_t i = at; i < end; ++i) {
+    if (std::string_view("&;,|").find(text[i]) == std::string_view::npos) continue;
+    std::size_t name = i + 1;
+    while (name < end && in(kName, text[name])) ++name;
+    if (name > i + 1 && name < end && text[name] == '=') end = i;
+  }
+  while (end > at && std::string_view(".,;:)]}>|&").find(text[end - 1]) != std::string_view::npos) --end;
+  return end;
+}
+
+// The end of the secret with punctuation that begins at `at`; `at` if there is none.
+std::size_t punctuated_end(std::string_view text, std::size_t at, Reading reading) {
+  std::size_t end = at;
+  while (end < text.size() && end - at <= kValueLengthMax && in(kPunctuated, text[end])) ++end;
+  const bool quoted = at > 0 && is_quote(text[at - 1]);
+  if (quoted && is_secret_punctuated(text.substr(at, end - at), true)) return end;
+  // In a document the quote may be the string's own.
+  if (quoted && reading == Reading::Text && end < text.size() && text[end] == text[at - 1]) return at;
+  end = unquoted_end(text, at, end);
+  return is_secret_punctuated(text.substr(at, end - at), false) ? end : at;
+}
+
 }  // namespace
+
+std::vector<Place> hidden_parts(std::string_view text, Place place) {
+  std::vector<Place> parts;
+  const std::size_t end = place.offset + place.length;
+  for (std::size_t at = place.offset; at < end;) {
+    std::size_t part_end = at;
+    while (part_end < end && !in(kStructure, text[part_end])) ++part_end;
+    const std::string_view part = text.substr(at, part_end - at);
+    const bool is_plain =
+        at > place.offset && all_of(part, [](char c) { return is_lower(c) || c == '.' || c == '/' || c == '-'; });
+    if (!is_plain) parts.push_back({at, part.size()});
+    at = part_end + 1;
+  }
+  return parts;
+}
 
 bool is_secret_key(std::string_view text, std::size_t at) {
   std::string_view before = text.substr(0, at - 3);
@@ -68,6 +107,8 @@ bool is_secret_key(std::string_view text, std::size_t at) {
 }
 
 std::optional<Place> assigned_value(std::string_view text, std::size_t at, Reading reading) {
+  // Of an assembly of .NET: the digest of a public key.
+  if (ends_with_folded(text.substr(0, at), "publickeytoken")) return std::nullopt;
   const std::size_t start = at;
   const std::optional<std::size_t> end = name_end(text, at);
   if (!end) return std::nullopt;
@@ -80,11 +121,14 @@ std::optional<Place> assigned_value(std::string_view text, std::size_t at, Readi
   if (!skip_separator(text, at, reading, Side::Value)) return Place{at, 0};
   std::size_t value_end = at;
   while (value_end < text.size() && value_end - at <= kValueLengthMax && in(kValue, text[value_end])) ++value_end;
+  const bool goes_on = value_end < text.size() && in(kPunctuated, text[value_end]);
   // Most values are too short to ask more.
-  if (value_end - at < kValueLengthMin || !rest_names_value(text[start - 1], text.substr(start, *end - start)) ||
-      !is_secret_value(text.substr(at, value_end - at))) {
+  if ((value_end - at < kValueLengthMin && !goes_on) ||
+      !rest_names_value(text[start - 1], text.substr(start, *end - start)))
     return std::nullopt;
-  }
+  if (goes_on)
+    if (const std::size_t longer = punctuated_end(text, at, reading); longer > value_end) return Place{at, longer - at};
+  if (value_end - at < kValueLengthMin || !is_secret_value(text.substr(at, value_end - at))) return std::nullopt;
   return Place{at, value_end - at};
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace baton::secrets {
 
@@ -17,6 +18,10 @@ struct Place {
   std::size_t offset;
   std::size_t length;  // 0 when a document leaves it open
 };
+
+// The parts of a place that are hidden: what a shell takes for structure stays, and so does a plain word after it (`;reboot`), so that
+// no command can pass for a part of a password.
+std::vector<Place> hidden_parts(std::string_view text, Place place);
 
 // The secret value assigned to the keyword that ends at `at`.
 std::optional<Place> assigned_value(std::string_view text, std::size_t at, Reading reading);

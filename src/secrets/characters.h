@@ -34,6 +34,13 @@ inline constexpr CharacterSet kWide =
 inline constexpr const CharacterSet& kValue = kWide;
 inline constexpr CharacterSet kRun =
     set_of([](char c) { return is_alphanumeric(c) || c == '+' || c == '/' || c == '_' || c == '-'; });
+// Values with punctuation: up to a blank, a quote or a backslash.
+inline constexpr CharacterSet kPunctuated =
+    set_of([](char c) { return c > ' ' && c < 0x7f && std::string_view("\"'`\\").find(c) == std::string_view::npos; });
+// What a shell takes for structure: a finding never extends over it.
+inline constexpr CharacterSet kStructure = set_of([](char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r') || std::string_view("|;&$()<>\"'`\\").find(c) != std::string_view::npos;
+});
 inline constexpr CharacterSet kName =
     set_of([](char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; });
 inline constexpr CharacterSet kUserinfo = set_of([](char c) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -45,26 +44,76 @@ const std::array<Pattern, kPatternRules>& patterns() {
   return compiled;
 }
 
-// The end of a private key whose head ends at `at`: behind its foot or, if it was cut off, behind its last base64 line.
-std::size_t private_key_end(std::string_view text, std::size_t at) {
-  constexpr std::size_t kBodyMax = 16'384;  // a key of 16384 bits takes about 13 KB
-  constexpr std::string_view kDashes = "-----";
-  const std::string_view near = text.substr(at, kBodyMax);
-  const std::size_t foot = near.find("-----END");
-  if (foot != std::string_view::npos) {
-    const std::size_t close = near.find(kDashes, foot + kDashes.size());
-    if (close != std::string_view::npos) return at + close + kDashes.size();
+constexpr std::string_view kFoot = "-----END";
+
+bool is_base64(char c) { return is_alphanumeric(c) || c == '+' || c == '/' || c == '='; }
+
+// Past blanks and line breaks, also as escaped in a string (`\n`); a quote, a comma or a plus that joins strings ends a piece.
+std::size_t past_breaks(std::string_view text, std::size_t at, bool& joined) {
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\\' && at + 1 < text.size() && (text[at + 1] == 'n' || text[at + 1] == 'r')) ++at;
+    else if (is_quote(c) || c == ',') joined = false;
+    else if (c != ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\\') break;
   }
-  std::size_t end = at;
-  for (std::size_t i = at; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in(kRun, c) || c == '=') {
-      end = i + 1;
-    } else if (c != '\n' && c != '\r' && c != '\\') {  // a backslash: a line break in a string of a string
+  return at;
+}
+
+// A private key whose head ends at `head.offset + head.length`: the head, the lines of base64 below it, the foot. Nothing else is part of
+// it, so that no command can hide between head and foot. Lines such as `DEK-Info: ...` stay.
+void add_private_key(std::string_view text, Finding head, std::vector<Finding>& findings) {
+  constexpr std::size_t kBodyMax = 16'384;  // a key of 16384 bits takes about 13 KB
+  constexpr std::size_t kLineMin = 16;      // of base64; the last ones may be shorter, a checksum for instance
+  constexpr int kShortLinesMax = 2;
+  Finding piece = head;
+  std::size_t at = head.offset + head.length;
+  const std::size_t stop = std::min(text.size(), at + kBodyMax);
+  const auto extend = [&](std::size_t start, std::size_t end, bool joined) {
+    if (!joined) {
+      findings.push_back(piece);
+      piece = {head.rule, start, 0};
+    }
+    piece.length = end - piece.offset;
+  };
+  int short_lines = 0;
+  std::size_t pending = 0, pending_end = 0;  // short lines, which count before a foot only
+  bool pending_joined = true;
+  while (at < stop) {
+    bool joined = true;
+    const std::size_t start = past_breaks(text, at, joined);
+    const std::string_view rest = text.substr(start);
+    if (rest.starts_with(kFoot)) {
+      const std::size_t close = rest.substr(0, 120).find("-----", kFoot.size());
+      const bool is_foot =
+          close != std::string_view::npos && all_of(rest.substr(kFoot.size(), close - kFoot.size()),
+                                                    [](char c) { return is_upper(c) || is_digit(c) || c == ' '; });
+      if (short_lines > 0) extend(pending, pending_end, pending_joined);
+      if (is_foot) extend(start, start + close + 5, joined);
       break;
     }
+    if (rest.starts_with("Proc-Type:") || rest.starts_with("DEK-Info:")) {
+      at = start + rest.substr(0, 200).find_first_of("\n\r\\\"'");
+      if (at < start || at > stop) break;
+      findings.push_back(piece);
+      piece = {head.rule, at, 0};
+      while (at < stop && (text[at] == '\n' || text[at] == '\r')) ++at;
+      piece.offset = at;
+      continue;
+    }
+    std::size_t end = start;
+    while (end < stop && is_base64(text[end])) ++end;
+    if (end == start) break;
+    if (end - start >= kLineMin) {
+      if (short_lines > 0) break;
+      extend(start, end, joined);
+    } else {
+      if (++short_lines > kShortLinesMax) break;
+      if (short_lines == 1) pending = start, pending_joined = joined;
+      pending_end = end;
+    }
+    at = end;
   }
-  return end;
+  if (piece.length > 0) findings.push_back(piece);
 }
 
 void find_by_pattern(std::size_t rule, std::string_view text, std::vector<Finding>& findings) {
@@ -81,8 +130,13 @@ void find_by_pattern(std::size_t rule, std::string_view text, std::vector<Findin
     const auto offset = static_cast<std::size_t>(token.data() - text.data());
     std::size_t end = offset + token.size();
     if ((kRules[rule].entropy_min == 0 || entropy(token) >= kRules[rule].entropy_min) && !is_exempt(rule, token)) {
-      if (rule == PrivateKey) end = private_key_end(text, end);
-      findings.push_back({kRuleNames[rule], offset, end - offset});
+      if (rule == PrivateKey) {
+        add_private_key(text, {kRuleNames[rule], offset, end - offset}, findings);
+        end = findings.back().offset + findings.back().length;
+      } else {
+        for (const Place& part : hidden_parts(text, {offset, token.size()}))
+          findings.push_back({kRuleNames[rule], part.offset, part.length});
+      }
       at = end;
     } else {
       at = token.size() > kRetriedLengthMax ? end : offset + 1;
@@ -113,8 +167,9 @@ std::vector<Finding> merge(std::vector<Finding> findings) {
 
 std::vector<Finding> find(std::string_view text) {
   FirstLook seen = first_look(text);
-  for (std::uint64_t rules = seen.pattern_rules; rules != 0; rules &= rules - 1) {
-    find_by_pattern(static_cast<std::size_t>(std::countr_zero(rules)), text, seen.findings);
+  if (seen.pattern_rules.any()) {
+    for (std::size_t rule = 0; rule < kPatternRules; ++rule)
+      if (seen.pattern_rules[rule]) find_by_pattern(rule, text, seen.findings);
   }
   return merge(std::move(seen.findings));
 }
@@ -122,11 +177,16 @@ std::vector<Finding> find(std::string_view text) {
 bool holds_secret(std::string_view text) { return !find(text).empty(); }
 
 std::optional<Finding> find_assigned(std::string_view name, std::string_view value) {
-  if (names_secret(name) && all_of(value, [](char c) { return in(kValue, c); }) && is_secret_value(value)) {
+  if (names_secret(name) &&
+      ((all_of(value, [](char c) { return in(kValue, c); }) && is_secret_value(value)) ||
+       (all_of(value, [](char c) { return in(kPunctuated, c); }) && is_secret_punctuated(value, true)))) {
     return Finding{kRuleNames[KeywordAssignment], 0, value.size()};
   }
   // The other rules that look at what stands before the value.
   const std::string lower = to_lower_ascii(name);
+  if ((lower == "auth" || lower == "_auth") && all_of(value, is_base64) && value.size() >= 4 &&
+      is_encoded_userinfo(value))
+    return Finding{kRuleNames[RegistryAuth], 0, value.size()};
   if (lower.ends_with("authorization") || lower.find("heroku") != std::string::npos ||
       lower.find("cloudflare") != std::string::npos) {
     const std::string joined = std::string(name) + ": " + std::string(value);

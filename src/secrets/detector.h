@@ -2,10 +2,15 @@
 // The secret detector: finds access tokens, private keys and passwords in text, so that they are refused at the door and
 // never reach a ledger, a log or a console.
 //
-// What it knows is one table, secrets/rules.def: the shapes of some fifty kinds of token, two that count only beside a
-// name (`cloudflare`, `heroku`), user:password in a URL, the Authorization header, `password = value` with a random
-// looking value, and long runs that are random by themselves. UUIDs and hexadecimal digests are no secrets: a UUID
-// counts only near `heroku`, hexadecimal only where a keyword or a token's own prefix says so.
+// What it knows is one table, secrets/rules.def: the shapes of some ninety kinds of token, two that count only beside a
+// name (`cloudflare`, `heroku`), user:password in a URL, in a netrc file, behind `curl -u` and in base64, the Authorization header,
+// `password = value` with a random looking value or one with punctuation, and long runs that are random by themselves. UUIDs and
+// hexadecimal digests are no secrets: a UUID counts only near `heroku`, hexadecimal only where a keyword or a token's own prefix says so.
+// Nor are digests of lock files, certificates, public keys and pictures in base64.
+//
+// No finding extends over what a shell takes for structure (`| ; & $ ( ) < >`, blanks, line breaks, quotes, a backslash): a secret with
+// such characters is several findings, and the characters between them stay, with a plain word behind one (`x;reboot`). So what is taken
+// out of a command line hides no command. Only a private key extends over its line breaks.
 //
 // How it works: one vectorised pass looks for the literals no token of a kind can do without, and only the rules whose
 // literal was seen, with enough of the right characters after it, are tried in full.

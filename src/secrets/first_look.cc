@@ -46,6 +46,8 @@ class Scan {
   bool confirm(const Anchor& anchor, std::size_t at);
   bool follows_url(std::size_t at) const;
   bool names_scheme(std::size_t at) const;
+  bool precedes(std::size_t at, std::string_view word) const;
+  bool precedes_sign(std::size_t at) const;
   bool long_run(std::size_t at);
   bool meets_run(std::size_t at, std::uint32_t dense);
   bool meets_anchor(std::size_t at, const char* block, const std::uint8_t* buckets, std::uint64_t some);
@@ -53,7 +55,8 @@ class Scan {
   // One more thing that counts: true if that is enough.
   bool found(std::size_t rule, Place place) {
     if (reading_ == Reading::Document) return true;
-    findings_.push_back({kRuleNames[rule], place.offset, place.length});
+    for (const Place& part : hidden_parts(text_, place))
+      findings_.push_back({kRuleNames[rule], part.offset, part.length});
     return false;
   }
 
@@ -63,7 +66,7 @@ class Scan {
   SteppedSha256* meanwhile_;
   std::size_t run_end_ = 0;       // runs before this were judged
   std::size_t dense_before_ = 0;  // dense characters right before the half block that comes next
-  std::uint64_t pattern_rules_ = 0;
+  PatternRules pattern_rules_;
   std::vector<Finding> findings_;
 };
 
@@ -101,8 +104,11 @@ bool Scan::confirm(const Anchor& anchor, std::size_t at) {
         }
       }
       if (anchor.rule == UrlUserinfo && !follows_url(at)) return false;
-      if (anchor.rule == AuthorizationHeader && !names_scheme(end)) return false;
-      pattern_rules_ |= std::uint64_t{1} << anchor.rule;
+      if ((anchor.rule == AuthorizationHeader || anchor.rule == BasicAuth) && !names_scheme(end)) return false;
+      if (anchor.rule == RegistryAuth && !precedes_sign(end)) return false;
+      if (anchor.rule == Netrc && !precedes(end, "password")) return false;
+      if (anchor.rule == CurlUser && !precedes(end, "-u")) return false;
+      pattern_rules_.set(anchor.rule);
       return reading_ == Reading::Document;
     }
     case AnchorKind::Key:
@@ -142,7 +148,22 @@ bool Scan::names_scheme(std::size_t at) const {
     if (c != ' ' && c != ':' && c != '=' && c != '[' && c != ']' && !is_quote(c) && !(c >= '\t' && c <= '\r')) break;
   }
   const std::string_view rest = text_.substr(at);
-  return starts_with_folded(rest, "bearer") || starts_with_folded(rest, "basic") || starts_with_folded(rest, "token");
+  return starts_with_folded(rest, "bearer") || starts_with_folded(rest, "basic") || starts_with_folded(rest, "token") ||
+         starts_with_folded(rest, "apikey");
+}
+
+bool Scan::precedes(std::size_t at, std::string_view word) const {
+  return text_.substr(at, kContextMax).find(word) != std::string_view::npos;
+}
+
+// `=` or `:` follows, behind blanks and quotes.
+bool Scan::precedes_sign(std::size_t at) const {
+  for (; at < text_.size(); ++at) {
+    const char c = text_[at];
+    if (c == '\\' || c == '=' || c == ':') return true;
+    if (c != ' ' && !is_quote(c) && !(c >= '\t' && c <= '\r')) return false;
+  }
+  return false;
 }
 
 bool Scan::long_run(std::size_t at) {
@@ -153,7 +174,9 @@ bool Scan::long_run(std::size_t at) {
   run_end_ = end;
   const std::string_view run = text_.substr(start, end - start);
   if (run.size() < kRunLengthMin) return false;
-  if (is_secret_run(run)) return found(HighEntropy, {start, run.size()});
+  // What stands before a run may be missing in a part of the document, for which the answer holds too.
+  const std::string_view before = reading_ == Reading::Text ? text_.substr(0, start) : std::string_view();
+  if (is_secret_run(run) && !is_public_run(before, run)) return found(HighEntropy, {start, run.size()});
   // `\nRUN`, `\u00e9RUN`: the document's run does not begin with the rest of an escape.
   return reading_ == Reading::Document && start > 0 && text_[start - 1] == '\\' &&
          is_secret_run(run.substr(run[0] == 'u' ? 5 : 1));

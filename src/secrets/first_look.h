@@ -5,17 +5,17 @@
 // The pass has a kernel for each level of base/kernel.h.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "secrets/detector.h"
+#include "secrets/rules.h"
 
 namespace baton::secrets {
 
 struct FirstLook {
-  std::vector<Finding> findings;    // by the rules that need no pattern; in no order, and they may overlap
-  std::uint64_t pattern_rules = 0;  // a bit for each rule, by its RuleId, whose pattern is to be tried
+  std::vector<Finding> findings;  // by the rules that need no pattern; in no order, and they may overlap
+  PatternRules pattern_rules;     // those whose pattern is to be tried
 };
 
 FirstLook first_look(std::string_view text);

@@ -5,6 +5,7 @@
 // kPatternRules have a row with a pattern; the last two, KeywordAssignment and HighEntropy, are code.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <string_view>
 
@@ -33,7 +34,7 @@ enum RuleId : std::size_t {
   HighEntropy,
 };
 inline constexpr std::size_t kPatternRules = KeywordAssignment;
-static_assert(kPatternRules <= 64, "a set of pattern rules is one 64-bit word");
+using PatternRules = std::bitset<kPatternRules>;  // a set of them, by RuleId
 
 inline constexpr Rule kRules[] = {
 #define TOKEN(id, name, entropy, anchors, tail, length, pattern) \
@@ -78,6 +79,9 @@ inline constexpr std::string_view kReferenceWords[] = {
     "kind",    "fingerprint", "commit",    "scope",    "scopes", "policy",   "window",  "at",
     "expires", "expiry",      "env",       "endpoint", "issuer", "status",   "version", "provider"};
 
+// A value with punctuation (`P@ss-w0rd!`) counts by its kinds of characters, and may be shorter and less random.
+inline constexpr std::size_t kPunctuatedLengthMin = 8;
+inline constexpr double kPunctuatedEntropyMin = 2.5;
 // The value of `keyword = value`, and a run that is random by itself: characters, and bits of entropy in each.
 inline constexpr std::size_t kValueLengthMin = 10;
 inline constexpr std::size_t kValueLengthMax = 150;
@@ -91,6 +95,8 @@ inline constexpr std::size_t kSeparatorMax = 8;
 // user:password before an `@`, as the pattern bounds it, and how much longer escapes can make it in a document:
 // `\u00e9` is six characters for two bytes.
 inline constexpr std::size_t kUserinfoMax = 128 + 1 + 256;
+// Between `machine` and `password`, or `curl` and `-u`, as the patterns bound it, with room for escapes.
+inline constexpr std::size_t kContextMax = 1200;
 inline constexpr std::size_t kEscapeGrowthMax = 3;
 
 }  // namespace baton::secrets

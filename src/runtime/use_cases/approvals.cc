@@ -183,7 +183,10 @@ Result<bool> settle_approval(Act& act, const std::string& approval_id) {
   if (!*found || (*found)->deadline() == INT64_MAX || due_at(act, **found) > act.now) return false;
   const Approval& approval = **found;
   if (approval.state == ApprovalState::Pending) {
-    const RuledBy by{node_actor(), session::Ruling::TimedOut, {}, Act::Is::Beside};
+    // What could not be shown to anybody does not pass because nobody answered.
+    const bool passes_unseen = approval.allow_on_timeout && !approval.cannot_be_shown().elements().empty();
+    const RuledBy by{node_actor(), passes_unseen ? session::Ruling::Denied : session::Ruling::TimedOut,
+                     passes_unseen ? "nobody decided in time, and it could not be shown" : "", Act::Is::Beside};
     auto done = approval.kind == "call" ? rule_on_call(act, approval, by) : rule_on_content(act, approval, by);
     if (!done) return tl::make_unexpected(done.error());
     return true;
@@ -234,6 +237,14 @@ void UseCases::decide_approval(const Mutation& by, ApprovalDecision decision, An
         if (decision.digest != approval.digest) return act.refuse(report(Code::APPROVAL_DIGEST, {})), Result<void>();
         if (act.caller().actor.id == approval.requested_by)
           return act.refuse(report(Code::APPROVAL_OWN, {})), Result<void>();
+        if (decision.approve)
+          if (const Value problems = approval.cannot_be_shown(); !problems.elements().empty()) {
+            const Value& first = problems.elements().front();
+            return act.refuse(report(Code::APPROVAL_NOT_SHOWN, {},
+                                     {{"place", first.find("pointer")->string()},
+                                      {"problem", first.find("problem")->string()}})),
+                   Result<void>();
+          }
         const RuledBy ruled{ledger_actor(act.caller().actor),
                             decision.approve ? session::Ruling::Approved : session::Ruling::Denied, decision.note,
                             Act::Is::Main};
@@ -243,7 +254,7 @@ void UseCases::decide_approval(const Mutation& by, ApprovalDecision decision, An
         if (!done || act.refused()) return done;
         auto now = approval_of(act, id);
         if (!now) return tl::make_unexpected(now.error());
-        act.answer.body.set("approval", (*now)->to_json());
+        act.answer.body.set("approval", (*now)->told());
         return {};
       },
       std::move(done));
@@ -262,7 +273,7 @@ Result<Value> UseCases::list_approvals(std::string_view state, std::size_t limit
   auto found = (*reader)->find(query, [&](const store::Row& row) {
     const auto approval = read_approval(row);
     if (!approval) problem = approval.error();
-    else approvals.push(approval->to_json());
+    else approvals.push(approval->told());
     return approval.has_value();
   });
   if (!found) return tl::make_unexpected(found.error());
@@ -282,7 +293,7 @@ Result<std::optional<Value>> UseCases::show_approval(std::string_view id) {
   const auto approval = read_approval(**row);
   if (!approval) return tl::make_unexpected(approval.error());
   Value out = Value::object();
-  out.set("approval", approval->to_json());
+  out.set("approval", approval->told());
   return std::optional(std::move(out));
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/client_sessions.h"
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
+#include "runtime/shown_subject.h"
 #include "runtime/use_cases/fast_lane.h"
 #include "runtime/work_events.h"
 #include "session/door.h"
@@ -107,6 +108,7 @@ Value session_payload(const Act& act, std::string_view session_id) {
 
 Result<std::vector<ledger::Blob>> seal_subject(Approval& approval) {
   const std::vector<std::string_view> exempt = {"/session", "/arguments_sha256", "/contract"};
+  approval.hidden_parts = static_cast<std::int64_t>(mark_secrets(approval.subject) + mark_secrets(approval.context));
   auto sealed = ledger::prepare_payload(approval.subject, exempt);
   if (!sealed) return tl::make_unexpected(sealed.error());
   approval.digest = sha256_hex(sealed->payload);
@@ -114,11 +116,12 @@ Result<std::vector<ledger::Blob>> seal_subject(Approval& approval) {
   return std::move(sealed->blobs);
 }
 
-Result<void> request_approval(Act& act, Approval& approval) {
+Result<void> request_approval(Act& act, Approval& approval, std::string_view executed) {
   const auto blobs = seal_subject(approval);
   if (!blobs) return tl::make_unexpected(blobs.error());
   for (const ledger::Blob& blob : *blobs)
     if (auto kept = act.unit.keep(blob); !kept) return kept;
+  approval.not_shown = to_json(not_shown(approval.subject, executed));
   Value payload = approval.to_json();
   payload.set("at", format_time(act.now));
   return act.append(std::string(kApprovalsStream), kApprovalRequested, std::move(payload), Act::Is::Beside,
@@ -868,6 +871,8 @@ class Govern {
     out.set("id", approval.id);
     out.set("digest", approval.digest);
     out.set("expires_at", format_time(approval.expires_at));
+    if (Value problems = approval.cannot_be_shown(); !problems.elements().empty())
+      out.set("not_shown", std::move(problems));
     call.set("approval", std::move(out));
   }
 
@@ -903,7 +908,11 @@ class Govern {
       approval.spend_seconds = call.asked->timeout_seconds;
       approval.expires_at = act_.now + call.asked->timeout_seconds.rounded_up(limits::kApprovalSecondsMax);
       approval.allow_on_timeout = call.asked->allow_on_timeout;
-      if (auto done = request_approval(act_, approval); !done) return done;
+      std::string executed;
+      if (const auto& command = held_.session.rules->tool(call.tool).command_path)
+        for (const json::Path::Step& step : command->path.steps())
+          if (const auto* member = std::get_if<std::string>(&step)) executed = *member;
+      if (auto done = request_approval(act_, approval, executed); !done) return done;
       tell_approval(body.find("calls")->elements()[i], approval);
       question += (question.empty() ? "approval " : ", ") + approval.id;
     }

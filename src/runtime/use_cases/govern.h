@@ -109,7 +109,7 @@ bool waits_for_decision(const Act& act, const Approval& approval);
 // Seals the subject as it will be kept, which gives the digest: what a person is shown is what they decide on.
 Result<std::vector<ledger::Blob>> seal_subject(Approval& approval);
 // Asks: seals the subject and records it.
-Result<void> request_approval(Act& act, Approval& approval);
+Result<void> request_approval(Act& act, Approval& approval, std::string_view executed = {});
 // How many more this session, as this asker, may ask for; counted so that other nodes cannot count at the same time. Until the commit
 // nobody else asks.
 Result<ApprovalRoom> approval_room(Act& act, const std::string& session_id, std::string_view asker);
