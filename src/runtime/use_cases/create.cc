@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new item.
+#include <algorithm>
+
 #include "base/limits.h"
 #include "runtime/use_cases/inside.h"
+#include "runtime/use_cases/reading.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -25,6 +28,14 @@ Result<void> create_item(Act& act, work::NewWork asked) {
     if (!id) return tl::make_unexpected(id.error());
     asked.id = std::move(*id);
   }
+  // What a labelled session writes has its labels, whichever it names.
+  const auto reader = act.engine.store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  const Caller& who = act.caller();
+  const auto labels = labels_of_session(**reader, who.session_id.empty() ? who.agent_session : who.session_id);
+  if (!labels) return tl::make_unexpected(labels.error());
+  for (const std::string& label : *labels)
+    if (std::ranges::find(asked.labels, label) == asked.labels.end()) asked.labels.push_back(label);
   bool there = false;
   if (work::is_work_id(asked.id)) {
     const auto item = act.item(asked.id);
