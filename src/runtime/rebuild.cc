@@ -13,6 +13,7 @@
 #include "runtime/ledger_events.h"
 #include "runtime/recheck.h"
 #include "runtime/session_events.h"
+#include "runtime/work_events.h"
 #include "store/tables.h"
 
 namespace baton::runtime {

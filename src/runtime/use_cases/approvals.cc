@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/govern.h"
+#include "runtime/use_cases/reading.h"
 #include "runtime/work_events.h"
 #include "session/shown.h"
 #include "store/tables.h"

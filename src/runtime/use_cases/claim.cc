@@ -304,9 +304,21 @@ class Claiming {
     std::vector<std::string> labels = item.labels;
     auto context = act_.context_for((*session)->role, labels);
     if (!context) return tl::make_unexpected(context.error());
+    if (is_new) {
+      const auto reader = act_.engine.store.reader();
+      if (!reader) return tl::make_unexpected(reader.error());
+      const auto above = labels_of_session(**reader, session_of(act_.caller()));
+      if (!above) return tl::make_unexpected(above.error());
+      labels.insert(labels.end(), above->begin(), above->end());
+    }
     const auto gained = gain_labels_in(act_, **session, &item, labels, {});
     if (!gained) return tl::make_unexpected(gained.error());
-    if (!*gained) return failure("claiming", "the session cannot have the labels of what it is given to read");
+    if (!*gained) {
+      work::ReadDecision why;
+      why.missing = std::move(labels);
+      why.too_many = true;
+      return act_.refuse(withheld_because("what the session is given to read", why)), Result<void>();
+    }
     act_.answer.body.set("work", shown(item));
     act_.answer.body.set("session", std::move(about));
     const Engine& engine = act_.engine;

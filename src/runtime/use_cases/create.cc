@@ -31,8 +31,7 @@ Result<void> create_item(Act& act, work::NewWork asked) {
   // What a labelled session writes has its labels, whichever it names.
   const auto reader = act.engine.store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
-  const Caller& who = act.caller();
-  const auto labels = labels_of_session(**reader, who.session_id.empty() ? who.agent_session : who.session_id);
+  const auto labels = labels_of_session(**reader, session_of(act.caller()));
   if (!labels) return tl::make_unexpected(labels.error());
   for (const std::string& label : *labels)
     if (std::ranges::find(asked.labels, label) == asked.labels.end()) asked.labels.push_back(label);

@@ -413,6 +413,14 @@ class Opening {
     } else if (!who.token_id.empty()) {
       payload.set("token_id", who.token_id);
     }
+    // What an agent of a labelled session opens is told what that one was.
+    if (const std::string above = session_of(who); !above.empty() && above != id) {
+      const auto reader = act_.engine.store.reader();
+      if (!reader) return tl::make_unexpected(reader.error());
+      const auto has = labels_of_session(**reader, above);
+      if (!has) return tl::make_unexpected(has.error());
+      labels.insert(labels.end(), has->begin(), has->end());
+    }
     std::ranges::sort(labels);
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
     payload.set("labels", texts_value(labels));

@@ -80,6 +80,10 @@ std::optional<Diagnostic> check_role(std::string_view role, const std::vector<st
   return report(Code::ACCESS_ROLE, {}, {{"role", role}, {"roles", "`" + join(roles, "`, `") + "`"}});
 }
 
+const std::string& session_of(const Caller& caller) {
+  return caller.session_id.empty() ? caller.agent_session : caller.session_id;
+}
+
 // --- labels ---------------------------------------------------------------------------------------------------------------
 
 Result<std::vector<std::string>> labels_of_item(store::Reader& reader, const std::string& work_id) {
@@ -130,7 +134,7 @@ Result<ReadingAs> reading_as(store::Reader& reader, const work::Policy& policy, 
     out.clearance.reads_all = true;
     return out;
   }
-  out.session_id = caller.session_id.empty() ? caller.agent_session : caller.session_id;
+  out.session_id = session_of(caller);
   const auto add_role = [&](std::string_view name) {
     if (const work::Role* role = policy.find_role(name)) out.clearance.roles.push_back(role);
   };
@@ -236,8 +240,7 @@ Result<std::optional<std::vector<std::string>>> UseCases::labels_of_entry(std::s
 void UseCases::gain_labels(const Mutation& by, std::vector<std::string> labels, std::string read, Answered done) {
   Mutation reading = by;
   reading.idempotency_key.clear();  // of a request that only reads
-  const Caller& who = by.caller;
-  const std::string session_id = who.session_id.empty() ? who.agent_session : who.session_id;
+  const std::string session_id = session_of(by.caller);
   std::vector<Read> reads = reads_of_session(session_id);
   inside_->run(
       reading,

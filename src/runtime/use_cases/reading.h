@@ -20,6 +20,9 @@ std::optional<std::vector<std::string>> roles_of(const Caller& caller, const wor
 // ACCESS_ROLE, unless it is one of them. `roles` may not be empty.
 std::optional<Diagnostic> check_role(std::string_view role, const std::vector<std::string>& roles);
 
+// The session that a caller is an agent of, by its token or by its processes; empty: none.
+const std::string& session_of(const Caller& caller);
+
 Result<ReadingAs> reading_as(store::Reader& reader, const work::Policy& policy, const Caller& caller, bool can_gain);
 
 // The labels of a session and of its item, of an item, of all sessions of a workflow; sorted. None where there is no such thing.
