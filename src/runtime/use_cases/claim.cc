@@ -304,7 +304,7 @@ class Claiming {
     std::vector<std::string> labels = item.labels;
     auto context = act_.context_for((*session)->role, labels);
     if (!context) return tl::make_unexpected(context.error());
-    if (is_new) {
+    if (is_new && !session_of(act_.caller()).empty()) {
       const auto reader = act_.engine.store.reader();
       if (!reader) return tl::make_unexpected(reader.error());
       const auto above = labels_of_session(**reader, session_of(act_.caller()));

@@ -29,12 +29,14 @@ Result<void> create_item(Act& act, work::NewWork asked) {
     asked.id = std::move(*id);
   }
   // What a labelled session writes has its labels, whichever it names.
-  const auto reader = act.engine.store.reader();
-  if (!reader) return tl::make_unexpected(reader.error());
-  const auto labels = labels_of_session(**reader, session_of(act.caller()));
-  if (!labels) return tl::make_unexpected(labels.error());
-  for (const std::string& label : *labels)
-    if (std::ranges::find(asked.labels, label) == asked.labels.end()) asked.labels.push_back(label);
+  if (const std::string& above = session_of(act.caller()); !above.empty()) {
+    const auto reader = act.engine.store.reader();
+    if (!reader) return tl::make_unexpected(reader.error());
+    const auto labels = labels_of_session(**reader, above);
+    if (!labels) return tl::make_unexpected(labels.error());
+    for (const std::string& label : *labels)
+      if (std::ranges::find(asked.labels, label) == asked.labels.end()) asked.labels.push_back(label);
+  }
   bool there = false;
   if (work::is_work_id(asked.id)) {
     const auto item = act.item(asked.id);
