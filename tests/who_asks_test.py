@@ -116,7 +116,7 @@ class Place(Workspace):
 
     def write_labelled(self, token):
         """A labelled session writes a section, and ends."""
-        name = self.create(labels=[LABEL], title="for " + MARK, text="the text says " + MARK)
+        name = self.create(labels=[LABEL])
         session = self.claim(token, name)
         block = {"agent_status": {"plan_status": "COMPLETE", "agent_id": session["agent_id"], "pending_steps": [], "next_action": MARK},
                  "evidence_report": {"patterns_checked": [], "files_checked": [], "commands_run": [], "key_outputs": [], "verbatim_outputs": [],
@@ -184,21 +184,27 @@ def labels_hold_on_every_path(place):
     agent, auditor = place.make_token("worker"), place.make_token("ada", "auditor")
     labelled = place.write_labelled(agent)
 
+    # An item that a labelled session creates says what that session knows.
+    author = place.claim(agent, place.create(labels=[LABEL]))
+    (status, made), = place.as_agent(author, [["POST", "/v1/work", {"title": "about " + MARK, "text": MARK}, {}]])
+    need(status == 201 and made["work"]["labels"] == [LABEL], made)
+    made = made["work"]["id"]
+
     # Who has no session that could have them.
     for how in ({}, {"token": agent}, {"token": agent, "tcp": True}):
         refused = place.ask("GET", "/v1/context/project", None, 403, **how)
         need(refused.code == "READ_LABELLED" and MARK not in refused.body.decode(), refused)
-        for path in ("/v1/context/project/history", "/v1/context", "/v1/work/" + labelled, "/v1/work", "/v1/approvals", "/v1/sessions",
+        for path in ("/v1/context/project/history", "/v1/context", "/v1/work/" + labelled, "/v1/work/" + made, "/v1/work", "/v1/approvals", "/v1/sessions",
                      "/v1/handoffs", "/v1/workflows", "/v1/packs", "/v1/status"):
             got = place.ask("GET", path, None, 200, **how).body.decode()
             need(MARK not in got, (path, how, got))
         need("READ_LABELLED" in place.ask("GET", "/v1/context/project/history", None, 200, **how).body.decode(), "said so")
         shown = place.ask("GET", "/v1/work/" + labelled, None, 200, **how).json["work"]
-        need(shown["withheld"]["labels"] == [LABEL] and shown["phase"] == "CI_PENDING", shown)
+        need(shown["withheld"]["labels"] == [LABEL] and shown["phase"] == "CI_PENDING" and shown["title"] == "tide tables", shown)
     for how in ({"token": place.token}, {"token": auditor}):
         need(place.ask("GET", "/v1/context/project", None, 200, **how).json["value"]["secret"] == MARK, how)
         need(MARK in place.ask("GET", "/v1/context/project/history", None, 200, **how).body.decode(), how)
-        need(MARK in place.ask("GET", "/v1/work/" + labelled, None, 200, **how).body.decode(), how)
+        need(MARK in place.ask("GET", "/v1/work/" + made, None, 200, **how).body.decode(), how)
         need("labels" not in place.item(place.create()), "nobody got labels")
 
     # A claim gives what the role reads, and the labels with it.
@@ -211,8 +217,10 @@ def reading_adds_them(place):
     agent = place.make_token("worker")
     early = [place.claim(agent, place.create()) for _ in range(4)]
     item = [place.ask("GET", "/v1/sessions/" + one["id"], None, 200, session=one["token"]).json["session"]["work_id"] for one in early]
-    labelled = place.write_labelled(agent)
-    paths = ["/v1/context/project", "/v1/context/project/history", "/v1/work/" + labelled]
+    place.write_labelled(agent)
+    author = place.claim(agent, place.create(labels=[LABEL]))
+    (_, made), = place.as_agent(author, [["POST", "/v1/work", {"title": MARK}, {}]])
+    paths = ["/v1/context/project", "/v1/context/project/history", "/v1/work/" + made["work"]["id"]]
     for at, path in enumerate(paths):
         need("labels" not in place.item(item[at]), "before")
         if at == 0:  # without any token, by its processes
@@ -226,9 +234,9 @@ def reading_adds_them(place):
     got = place.ask("GET", "/v1/work", None, 200, session=early[3]["token"]).body.decode()
     need(MARK not in got and "labels" not in place.item(item[3]), got)
     # What a labelled session's agent creates or claims has the labels, named or not.
-    (status, made), (_, claimed) = place.as_agent(early[0], [["POST", "/v1/work", {"title": "copied"}, {}],
+    (status, copied), (_, claimed) = place.as_agent(early[0], [["POST", "/v1/work", {"title": "copied"}, {}],
                                                            ["POST", "/v1/work/" + place.create() + "/claim", {}, {}]])
-    need(status == 201 and made["work"]["labels"] == [LABEL], made)
+    need(status == 201 and copied["work"]["labels"] == [LABEL], copied)
     need(claimed["work"]["labels"] == [LABEL], claimed)
     # A session that has ended has none to give to.
     place.ask("POST", f"/v1/sessions/{early[3]['id']}/release", {}, 200, session=early[3]["token"])

@@ -125,13 +125,27 @@ class LabelsSeen {
     const bool is_of_stream = entry.stream.starts_with("session/") || entry.stream.starts_with("work/") ||
                               entry.stream.starts_with("workflow/");
     std::string key = is_of_stream ? entry.stream : entry.stream + "\n" + std::to_string(entry.sequence);
+    if (entry.type == kWorkCreated) key += "\ncreated";
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
+    if (entry.type == kWorkCreated) return known_.emplace(std::move(key), of_author(entry.payload)).first->second;
     auto labels = labels_(entry.stream, entry.payload);
     return known_.emplace(std::move(key), labels ? std::move(*labels) : std::nullopt).first->second;
   }
 
  private:
+  static constexpr std::string_view kWorkCreated = "work.created";
+
+  // What an item was created with has the labels of the session that wrote it, not those that the item was given.
+  static std::optional<std::vector<std::string>> of_author(const std::string& payload) {
+    std::vector<std::string> out;
+    const auto document = json::parse(payload);
+    if (!document) return std::nullopt;
+    for (const json::Node label : document->root()["author_labels"].elements()) out.emplace_back(label.string());
+    std::ranges::sort(out);
+    return out;
+  }
+
   const EventHub::Labels& labels_;
   std::map<std::string, std::optional<std::vector<std::string>>> known_;
 };

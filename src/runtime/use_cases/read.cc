@@ -49,20 +49,38 @@ auto get(store::Reader& reader, const store::Table& table, std::string_view key,
   return std::optional(std::move(*value));
 }
 
-// What an agent may not see of a labelled item: what people and agents wrote in it. What it is, and where it stands, is left.
+// What is shown of a labelled item to whom its labels are missing: where it stands; and what its creator wrote, unless that was a
+// labelled session. What sessions wrote since is left out.
 constexpr std::array<std::string_view, 18> kItemOutline = {
-    "id",     "phase",    "state",      "priority",   "depends_on", "open_dependencies", "labels",
-    "lease",  "fence",    "attempts",   "totals",     "created_at", "created_by",        "changed_at",
-    "waits_for", "blocked_in", "waiting_since", "implementer"};
+    "id",    "phase",    "state",  "priority",   "depends_on", "open_dependencies", "labels",    "lease",      "fence",
+    "attempts", "totals", "created_at", "created_by", "changed_at", "waits_for",         "blocked_in", "waiting_since", "implementer"};
+constexpr std::array<std::string_view, 6> kItemWords = {"title", "text", "pr_url", "repository", "pr_number", "head_sha"};
 
-Value outline_of(const Value& item, const work::ReadDecision& why) {
+// Labels of the session that created it.
+Result<std::vector<std::string>> author_labels_of(store::Reader& reader, const std::string& work_id) {
+  std::vector<std::string> out;
+  const auto created = find_entry(reader, work_stream(work_id), "work.created", [](std::string_view) { return true; });
+  if (!created) return tl::make_unexpected(created.error());
+  const auto payload = *created ? json::parse((*created)->payload) : tl::unexpected(json::ParseError{});
+  if (!payload) return failure("reading an item", "there is no entry that created it");
+  if (payload->root()["author_labels"] && !read_texts(payload->root(), "author_labels", out))
+    return failure("reading an item", "the entry that created it is not what this version writes");
+  return out;
+}
+
+Result<Value> outline_of(store::Reader& reader, const ReadingAs& as, const work::Item& item,
+                         const work::ReadDecision& why) {
+  const auto author_labels = author_labels_of(reader, item.id);
+  if (!author_labels) return tl::make_unexpected(author_labels.error());
+  const bool shows_words = work::decide_read(as.clearance, {}, *author_labels).is_whole();
+  const Value whole = shown(item);
   Value out = Value::object();
-  for (const auto& [name, value] : item.members())
-    if (std::ranges::find(kItemOutline, name) != kItemOutline.end()) out.set(name, value);
-  const Value* id = item.find("id");
-  out.set("title", "");
-  out.set("withheld",
-          shown_withheld(withheld_because("what is written in `" + (id ? id->string() : "") + "`", why), why.missing));
+  for (const auto& [name, value] : whole.members())
+    if (std::ranges::find(kItemOutline, name) != kItemOutline.end() ||
+        (shows_words && std::ranges::find(kItemWords, name) != kItemWords.end()))
+      out.set(name, value);
+  if (!shows_words) out.set("title", "(withheld)");
+  out.set("withheld", shown_withheld(withheld_because("what was written in `" + item.id + "`", why), why.missing));
   return out;
 }
 
@@ -89,18 +107,27 @@ Result<Value> UseCases::list(const Caller& caller, std::optional<work::Phase> ph
   if (!after.empty() && work::is_work_id(after)) query.from = std::string(after);
   Value items = Value::array();
   bool more = false;
+  std::size_t count = 0;
   std::string last;
-  auto read = for_each(**reader, query, read_item, [&](const work::Item& item) {
+  std::vector<std::pair<std::size_t, work::Item>> labelled;  // where they belong, and what labels are missing for
+  auto read = for_each(**reader, query, read_item, [&](work::Item item) {
     if (item.id == after) return true;
-    more = items.elements().size() == limit;
+    more = count == limit;
     if (more) return false;
     last = item.id;
-    const work::ReadDecision decision = work::decide_read(as->clearance, {}, item.labels);
-    const bool is_shown = decision.is_whole() || as->work_id == item.id;
-    items.push(is_shown ? shown(item) : outline_of(shown(item), decision));
+    const bool is_shown =
+        as->work_id == item.id || work::decide_read(as->clearance, {}, item.labels).is_whole();
+    items.push(is_shown ? shown(item) : Value());
+    if (!is_shown) labelled.emplace_back(count, std::move(item));
+    ++count;
     return true;
   });
   if (!read) return tl::make_unexpected(read.error());
+  for (const auto& [at, item] : labelled) {
+    auto outline = outline_of(**reader, *as, item, work::decide_read(as->clearance, {}, item.labels));
+    if (!outline) return outline;
+    items.elements()[at] = std::move(*outline);
+  }
   Value out = Value::object();
   out.set("items", std::move(items));
   if (more) out.set("next", last);
@@ -127,8 +154,13 @@ Result<ReadAnswer> UseCases::show(const Caller& caller, std::string_view work_id
   if (!as) return tl::make_unexpected(as.error());
   work::ReadDecision decision;
   if (as->work_id != (*item)->id) decision = work::decide_read(as->clearance, {}, (*item)->labels);
-  if (decision.outcome == work::ReadDecision::Outcome::Whole) out.value = shown(**item);
-  else out.value = outline_of(shown(**item), decision);
+  if (decision.outcome == work::ReadDecision::Outcome::Whole) {
+    out.value = shown(**item);
+  } else {
+    auto outline = outline_of(**reader, *as, **item, decision);
+    if (!outline) return tl::make_unexpected(outline.error());
+    out.value = std::move(*outline);
+  }
   out.adds = std::move(decision.adds);
   return out;
 }
