@@ -18,10 +18,10 @@ from stories import CONTRACT, need, tell
 
 MARK = "tide-of-the-north"  # what only a labelled session wrote
 LABEL = "customer-data"
-CONFIG = """exit_protocol: true
-roles:
-  agent: {phases: [DRAFT, IMPLEMENTATION, READY_FOR_REVIEW, REVIEW, READY_FOR_MERGE]}
-  admin: {phases: [IMPLEMENTATION]}
+CONFIG = "exit_protocol: true\n"
+TWO_ROLES = CONFIG + """roles:
+  implementer: {phases: [DRAFT, IMPLEMENTATION], reads: [project]}
+  reviewer: {phases: [READY_FOR_REVIEW, REVIEW, READY_FOR_MERGE], reads: [findings]}
 """
 
 
@@ -72,7 +72,7 @@ class Place(Workspace):
         out = []
         try:
             while True:
-                line = answer.fp.readline()
+                line = answer.readline()
                 if not line:
                     break
                 if line.startswith(b"data: "):
@@ -328,15 +328,21 @@ def hosts_and_operators_name_them(place):
 
 
 def a_claims_role_is_the_tokens(place):
-    plain, admin = place.make_token("plain"), place.make_token("boss", roles=["admin"])
+    plain, reviewer, implementer = (place.make_token(name, **({} if name == "plain" else {"roles": [name]})) for name in ("plain", "reviewer", "implementer"))
     name = place.create()
-    for how in ({"token": plain}, {}):
-        got = place.ask("POST", f"/v1/work/{name}/claim", {"role": "admin"}, 409, **how)
-        need(got.code == "CLAIM_ROLE" and "none of the caller's" in got.body.decode(), got)
-        need(place.ask("POST", "/v1/claim", {"role": "admin"}, 200, **how).json["work"] is None, "nothing for it")
-    need(place.claim(admin, name)["role"] == "admin", "the one that its token has")
-    need(place.ask("POST", f"/v1/work/{place.create()}/claim", {"role": "agent"}, 409, token=admin).code == "CLAIM_ROLE", "no other")
-    need(place.claim(plain, place.create())["role"] == "agent", "the default one")
+    got = place.ask("POST", f"/v1/work/{name}/claim", {}, 409, token=reviewer)
+    need(got.code == "CLAIM_ROLE" and "none of the caller's" in got.body.decode(), got)
+    need(place.ask("POST", f"/v1/work/{name}/claim", {"role": "implementer"}, 409, token=reviewer).code == "CLAIM_ROLE", "named")
+    need(place.ask("POST", "/v1/claim", {"role": "implementer"}, 200, token=reviewer).json["work"] is None, "nothing for it")
+    need(place.ask("POST", "/v1/claim", {}, 200, token=reviewer).json["work"] is None, "nothing for it")
+    need(place.claim(implementer, name)["role"] == "implementer", "the one that its token has")
+    need(place.claim(plain, place.create())["role"] == "implementer", "the phase's")
+    # And so does what it may read.
+    place.write_labelled(implementer)
+    for token, want in ((implementer, 403), (plain, 403), (reviewer, 404)):
+        place.ask("GET", "/v1/context/project", None, want, token=token)
+    heard = place.events("from=1&stream=context/*", token=reviewer)
+    need(not heard, heard)
 
 
 def by_the_command_line(place):
@@ -365,7 +371,7 @@ STORIES = {
     "streams_withhold_them": (streams_withhold_them, {}),
     "the_token_says_role_and_principal": (the_token_says_role_and_principal, {}),
     "hosts_and_operators_name_them": (hosts_and_operators_name_them, {}),
-    "a_claims_role_is_the_tokens": (a_claims_role_is_the_tokens, {}),
+    "a_claims_role_is_the_tokens": (a_claims_role_is_the_tokens, {"config": TWO_ROLES}),
     "by_the_command_line": (by_the_command_line, {}),
 }
 

@@ -40,7 +40,7 @@ struct ReadDecision {
 // `section` is empty for what is no section of the context. `labels` are sorted.
 ReadDecision decide_read(const Clearance& who, std::string_view section, std::span<const std::string> labels);
 
-// The roles of a caller whose token names none: `agent`, and for each phase the one that config.yaml names first.
+// The roles of a caller whose token names none: `agent`, and the one that config.yaml gives each phase.
 std::vector<std::string> default_roles(const Policy& policy);
 
 }  // namespace baton::work
