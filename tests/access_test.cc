@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "json/value.h"
 #include "node_world.h"
 #include "store/memory/memory_store.h"
 #include "temporary_folder.h"
@@ -58,6 +59,31 @@ class AccessTest : public ::testing::Test {
     EXPECT_TRUE(parsed);
     EXPECT_TRUE(access_.load());
     return {parsed->id, token};
+  }
+
+  Made make_token_of(TokenRequest asked) {
+    if (asked.actor_id.empty()) asked.actor_id = "someone";
+    const auto answer =
+        answer_of([&](Answered done) { world_.cases->create_token(by("oscar", Operator), asked, std::move(done)); });
+    EXPECT_TRUE(answer && answer->refused.empty());
+    const std::string text = answer->body.find("token")->string();
+    EXPECT_TRUE(access_.load());
+    return {parse_token(text)->id, text};
+  }
+  // A session that was claimed with this token.
+  Made open_session_by(const std::string& actor, const std::string& token_id) {
+    world_.create();
+    Mutation claiming = by(actor);
+    claiming.caller.token_id = token_id;
+    const auto answer = answer_of([&](Answered done) { world_.cases->claim(claiming, {}, std::move(done)); });
+    EXPECT_TRUE(answer && answer->refused.empty());
+    return {member_of(*answer, "session", "id"), member_of(*answer, "session", "token")};
+  }
+  void supervise(const std::string& session_id, std::int64_t pid, std::uint64_t started) {
+    access_.learn("session.process_registered", std::string(R"({"boot_id":")") + kBoot + R"(","pid":)" +
+                                                    std::to_string(pid) + R"(,"started":)" + std::to_string(started) +
+                                                    R"(,"session_id":")" + session_id +
+                                                    R"(","at":"2027-01-01T00:00:00Z"})");
   }
 
   // A session of bob's, and its token.
@@ -420,6 +446,126 @@ TEST_F(AccessTest, below_a_supervised_agent_one_is_that_agent) {
   const auto own = access_.identify(tcp(session.text));
   ASSERT_TRUE(own);
   EXPECT_EQ(access_.identify(local(60))->actor.id, own->actor.id);
+}
+
+// Whatever it shows: the agent that was started is the one that asks.
+TEST_F(AccessTest, a_supervised_agent_is_itself_whatever_it_shows) {
+  TokenRequest request;
+  request.actor_id = "ada";
+  request.scopes = {"read", "session"};
+  request.roles = {"agent"};
+  const Made own = make_token_of(request);
+  request.scopes = {"*"};
+  request.roles = {"admin"};
+  const Made wider = make_token_of(request);
+  const Made session = open_session_by("ada", own.id);
+  supervise(session.id, 55, 1234);
+  ancestry_[55] = {{55, 1234}, {1, 1}};
+  ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+
+  TokenRequest host;
+  host.actor_id = "helpdesk";
+  host.is_host = true;
+  const std::vector<std::pair<std::string, std::string>> shown = {
+      {"nothing", ""},
+      {"its own token", own.text},
+      {"another token of its actor", wider.text},
+      {"another agent's", make_token(Agent).text},
+      {"an operator's", make_token(Operator).text},
+      {"an auditor's", make_token(Auditor).text},
+      {"a host's", make_token_of(host).text},
+  };
+  for (const auto& [what, text] : shown)
+    for (const bool with_session : {false, true}) {
+      Presented presented = local(60);
+      if (!text.empty()) presented.bearer = text;
+      if (with_session) presented.session_token = session.text;
+      const auto caller = access_.identify(presented);
+      ASSERT_TRUE(caller) << what;
+      EXPECT_EQ(caller->actor.id, "ada") << what;
+      EXPECT_EQ(caller->actor.kind, Agent) << what;
+      EXPECT_EQ(caller->token_id, own.id) << what;
+      EXPECT_TRUE(caller->supervised) << what;
+      EXPECT_EQ(caller->grant.roles, std::vector<std::string>{"agent"}) << what;
+      EXPECT_FALSE(caller->grant.is_host) << what;
+      EXPECT_EQ(with_session ? caller->session_id : caller->agent_session, session.id) << what;
+      EXPECT_EQ(code_of(*caller, Action::Operate), "ACCESS_SUPERVISED") << what;
+      EXPECT_EQ(code_of(*caller, Action::Create), "ACCESS_SCOPE") << what << ": more than its own token is good for";
+    }
+}
+
+TEST_F(AccessTest, a_supervised_agent_does_not_act_in_the_session_of_another) {
+  // Two agents of one actor: nothing but the processes tells them apart.
+  const Made session = open_session_by("bob", ""), other = open_session_by("bob", ""), own = open_session_by("bob", "");
+  supervise(session.id, 55, 1234);
+  supervise(other.id, 75, 1300);
+  ancestry_[55] = {{55, 1234}, {1, 1}};
+  ancestry_[60] = {{60, 2000}, {55, 1234}, {1, 1}};
+  ancestry_[75] = {{75, 1300}, {74, 1290}, {1, 1}};
+  for (const bool as_bearer : {false, true}) {
+    Presented presented = local(60);
+    (as_bearer ? presented.bearer : presented.session_token) = other.text;
+    EXPECT_EQ(code_of(presented), "ACCESS_OTHER_AGENT") << as_bearer;
+    (as_bearer ? presented.bearer : presented.session_token) = session.text;
+    EXPECT_EQ(access_.identify(presented)->session_id, session.id);
+    (as_bearer ? presented.bearer : presented.session_token) = own.text;
+    EXPECT_EQ(access_.identify(presented)->session_id, own.id) << "it claimed that one itself";
+  }
+  const Made alices = open_session_by("alice", "");
+  Presented presented = local(60);
+  presented.session_token = alices.text;
+  EXPECT_EQ(code_of(presented), "ACCESS_OTHER_AGENT");
+}
+
+TEST_F(AccessTest, an_agent_below_an_agent_is_the_one_that_is_nearest) {
+  const Made outer = open_session_by("bob", ""), inner = open_session_by("bob", "");
+  supervise(outer.id, 55, 1234);
+  supervise(inner.id, 85, 3000);
+  ancestry_[55] = {{55, 1234}, {1, 1}};
+  ancestry_[80] = {{80, 2900}, {55, 1234}, {1, 1}};              // the supervisor of the inner one
+  ancestry_[85] = {{85, 3000}, {80, 2900}, {55, 1234}, {1, 1}};  // the inner one
+  EXPECT_EQ(access_.identify(local(85))->agent_session, inner.id);
+  EXPECT_EQ(access_.identify(local(80))->agent_session, outer.id);
+  Presented presented = local(85);
+  presented.session_token = outer.text;
+  EXPECT_EQ(code_of(presented), "ACCESS_OTHER_AGENT") << "the outer one is another agent";
+  presented = local(80);
+  presented.session_token = inner.text;
+  EXPECT_EQ(access_.identify(presented)->session_id, inner.id) << "who supervises it settles for it";
+}
+
+TEST_F(AccessTest, the_token_of_one_agent_does_not_act_in_the_session_of_another) {
+  const Made session = open_session();
+  Presented presented = tcp(make_token(Agent).text);
+  presented.session_token = session.text;
+  EXPECT_EQ(code_of(presented), "ACCESS_OTHER_AGENT");
+}
+
+TEST_F(AccessTest, a_token_says_the_roles_and_whom_its_sessions_act_for) {
+  TokenRequest request;
+  request.roles = {"refunds"};
+  request.principal = json::Value::object();
+  request.principal->set("name", "Carla Clerk");
+  const Made made = make_token_of(request);
+  const auto caller = access_.identify(tcp(made.text));
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->grant.roles, std::vector<std::string>{"refunds"});
+  EXPECT_EQ(caller->grant.principal_blob.size(), 64u);
+  EXPECT_FALSE(caller->grant.is_host);
+  request.is_host = true;
+  const Made host = make_token_of(request);
+  EXPECT_TRUE(host.text.starts_with("baton_h_"));
+  EXPECT_TRUE(access_.identify(tcp(host.text))->grant.is_host);
+  EXPECT_EQ(access_.identify(tcp(host.text))->actor.kind, Agent);
+  // It is for programs that were not started by an agent.
+  Presented traced_to_nobody = local(4242);
+  traced_to_nobody.bearer = host.text;
+  EXPECT_FALSE(access_.identify(traced_to_nobody)->grant.is_host);
+  EXPECT_EQ(access_.identify(traced_to_nobody)->actor.id, "local:alice");
+  // What the ledger keeps of a person is a digest, and what can be erased.
+  const auto listed = world_.cases->list_tokens();
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(json::write(*listed).find("Carla"), std::string::npos);
 }
 
 // The id of a process that has ended may be another's by now, and that one may be anybody's.

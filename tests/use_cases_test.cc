@@ -619,13 +619,13 @@ TEST_P(Cases, a_contract_that_completes_moves_the_phase_and_passes_context_on) {
   EXPECT_EQ(warnings.find("`project`"), std::string::npos) << warnings;
 
   const auto section = cases().show_context(as_operator().caller, "project");
-  ASSERT_TRUE(section && *section);
-  EXPECT_EQ(text_at(**section, "/value"), R"({"language":"C++","tools":["cmake","ninja"]})");
-  EXPECT_EQ(text_at(**section, "/author"), "alice");
-  EXPECT_EQ(text_at(**section, "/work_id"), id);
-  EXPECT_EQ(text_at(**section, "/version"), "1");
-  EXPECT_FALSE(cases().show_context(as_operator().caller, "secret_plans")->has_value());
-  EXPECT_FALSE(cases().show_context(as_operator().caller, "deployment")->has_value());
+  ASSERT_TRUE(section && section->value);
+  EXPECT_EQ(text_at(*section->value, "/value"), R"({"language":"C++","tools":["cmake","ninja"]})");
+  EXPECT_EQ(text_at(*section->value, "/author"), "alice");
+  EXPECT_EQ(text_at(*section->value, "/work_id"), id);
+  EXPECT_EQ(text_at(*section->value, "/version"), "1");
+  EXPECT_FALSE(cases().show_context(as_operator().caller, "secret_plans")->value);
+  EXPECT_FALSE(cases().show_context(as_operator().caller, "deployment")->value);
 
   // The next one begins with it, adds to it, and brings its labels.
   work::NewWork labelled;
@@ -637,12 +637,12 @@ TEST_P(Cases, a_contract_that_completes_moves_the_phase_and_passes_context_on) {
                                         R"(,"update_contracts":[{"contract":"project","payload":{"language":17}}])"));
   ASSERT_EQ(outcome(second), "taken");
   EXPECT_NE(text_at(second, "/warnings").find("HANDOFF_MERGE_TYPE_CHANGED"), std::string::npos);
-  EXPECT_EQ(text_at(**cases().show_context(as_operator().caller, "project"), "/labels"), R"(["customer-data"])");
+  EXPECT_EQ(text_at(*cases().show_context(as_operator().caller, "project")->value, "/labels"), R"(["customer-data"])");
   const auto history = cases().context_history(as_operator().caller, "project", 10);
   ASSERT_TRUE(history);
-  EXPECT_EQ(text_at(*history, "/versions/0/version"), "2");
-  EXPECT_EQ(text_at(*history, "/versions/0/changed"), R"(["/language"])");
-  EXPECT_EQ(text_at(*history, "/versions/1/value/language"), "C++");
+  EXPECT_EQ(text_at(*history->value, "/versions/0/version"), "2");
+  EXPECT_EQ(text_at(*history->value, "/versions/0/changed"), R"(["/language"])");
+  EXPECT_EQ(text_at(*history->value, "/versions/1/value/language"), "C++");
   EXPECT_EQ(text_at(*cases().list_context(as_operator().caller), "/sections/0/section"), "project");
 }
 
@@ -712,9 +712,9 @@ TEST_P(Cases, context_is_read_by_those_whose_role_may) {
   EXPECT_EQ(text_at(claim(as("bob")), "/context"), R"({"plans":{"a":1}})");
   Caller alices = as("alice").caller;
   alices.session_id = text_at(claimed, "/session/id");
-  EXPECT_FALSE(cases().show_context(alices, "plans")->has_value());
-  EXPECT_TRUE(cases().show_context(as("carol").caller, "plans")->has_value()) << "she could claim in that role";
-  EXPECT_FALSE(cases().show_context(as("carol").caller, "other")->has_value());
+  EXPECT_FALSE(cases().show_context(alices, "plans")->value);
+  EXPECT_TRUE(cases().show_context(as("carol").caller, "plans")->value) << "she could claim in that role";
+  EXPECT_FALSE(cases().show_context(as("carol").caller, "other")->value);
 }
 
 TEST_P(Cases, reading_context_brings_its_labels) {
@@ -743,17 +743,46 @@ TEST_P(Cases, reading_context_brings_its_labels) {
   const auto again = claim(bob, early);
   EXPECT_TRUE(again->replayed);
   EXPECT_EQ(text_at(again, "/context"), "{}");
-  const Caller reader = in_session(as("bob"), session).caller;
-  EXPECT_FALSE(cases().show_context(reader, "project")->has_value());
-  EXPECT_EQ(text_at(*cases().context_history(reader, "project", 9), "/versions"), "[]");
-  EXPECT_TRUE(cases().show_context(as_operator().caller, "project")->has_value());
+  const Mutation reading = in_session(as("bob"), session);
+  const Caller reader = reading.caller;
+  const std::vector<std::string> adds = {"customer-data"};
+  EXPECT_EQ(cases().show_context(reader, "project")->adds, adds) << "to be recorded before it is shown";
+  EXPECT_EQ(cases().context_history(reader, "project", 9)->adds, adds);
+  EXPECT_TRUE(cases().show_context(as_operator().caller, "project")->adds.empty());
+  EXPECT_EQ(text_at(show(early), "/labels"), "(nothing)");
+  // Who has no session that could have the labels is told so, also by way of an agent's processes.
+  for (const Caller& nobody : {as("dora").caller, as("bob").caller}) {
+    const auto withheld = cases().show_context(nobody, "project");
+    ASSERT_TRUE(withheld && withheld->withheld);
+    EXPECT_EQ(withheld->withheld->code, Code::READ_LABELLED);
+    EXPECT_FALSE(withheld->value);
+    const auto versions = cases().context_history(nobody, "project", 9);
+    EXPECT_EQ(text_at(*versions->value, "/versions/0/withheld/code"), "READ_LABELLED");
+    EXPECT_EQ(text_at(*versions->value, "/versions/0/value"), "(nothing)");
+    EXPECT_EQ(outcome(ask([&](Answered done) {
+                Mutation by;
+                by.caller = nobody;
+                cases().gain_labels(by, adds, "context/project", std::move(done));
+              })),
+              "READ_LABELLED");
+  }
+  // An agent that shows no token of its session reads for that session.
+  Mutation dropped = as("bob");
+  dropped.caller.supervised = true;
+  dropped.caller.agent_session = session;
+  EXPECT_EQ(cases().show_context(dropped.caller, "project")->adds, adds);
+  EXPECT_EQ(outcome(ask([&](Answered done) { cases().gain_labels(dropped, adds, "context/project", std::move(done)); })),
+            "taken");
+  EXPECT_EQ(text_at(show(early), "/labels"), R"(["customer-data"])");
+  EXPECT_TRUE(cases().show_context(reader, "project")->adds.empty());
+  EXPECT_TRUE(cases().show_context(reader, "project")->value);
   // Asking for its own again, it does.
   const auto own = claim(in_session(as("bob"), session), early);
   EXPECT_EQ(text_at(own, "/session/id"), session);
   EXPECT_EQ(text_at(own, "/context/project/a"), "1");
   EXPECT_EQ(text_at(show(early), "/labels"), R"(["customer-data"])");
-  EXPECT_TRUE(cases().show_context(reader, "project")->has_value());
-  EXPECT_EQ(text_at(*cases().context_history(reader, "project", 9), "/versions/0/version"), "1");
+  EXPECT_TRUE(cases().show_context(reader, "project")->value);
+  EXPECT_EQ(text_at(*cases().context_history(reader, "project", 9)->value, "/versions/0/version"), "1");
   EXPECT_EQ(count_entries(work::kLabelled), 2u);
 }
 
@@ -806,7 +835,7 @@ TEST_P(Cases, a_section_has_no_more_labels_than_an_item) {
   };
   EXPECT_EQ(outcome(write('x')), "taken");
   EXPECT_EQ(outcome(write('y')), "CONTEXT_TOO_LARGE");
-  EXPECT_EQ(cases().show_context(as_operator().caller, "c")->value().find("labels")->elements().size(), 40u);
+  EXPECT_EQ(cases().show_context(as_operator().caller, "c")->value->find("labels")->elements().size(), 40u);
 }
 
 TEST_P(Cases, a_report_renews_and_the_third_in_a_row_is_refused) {
@@ -1013,7 +1042,7 @@ TEST_P(Cases, a_section_cannot_hold_what_looks_like_a_reference_of_the_ledgers) 
   const auto refused = write(R"({"blob":{"bytes":3,"sha256":")" + std::string(64, 'a') + "\"}}");
   ASSERT_EQ(outcome(refused), "LEDGER_DRAFT");
   EXPECT_EQ(refused->refused.front().place.pointer, "/update_contracts");
-  EXPECT_FALSE(cases().show_context(as_operator().caller, "project")->has_value());
+  EXPECT_FALSE(cases().show_context(as_operator().caller, "project")->value);
   EXPECT_EQ(outcome(write(R"({"blob":{"bytes":3}},{"blob":7},{"blob":{"bytes":3,"sha256":"x"},"more":1})")), "taken");
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "work/reading.h"
 #include "work_world.h"
 
 namespace baton::work {
@@ -653,6 +654,93 @@ TEST(work_lease, refused_too_often) {
   EXPECT_EQ(world.item->phase, Phase::Blocked);
   EXPECT_EQ(world.item->blocked_because, "not a signal");
   EXPECT_FALSE(world.item->lease);
+}
+
+// --- roles that a caller may have ---------------------------------------------------------------------------------------
+
+TEST(work_claim, a_role_that_the_caller_may_not_have_is_not_given) {
+  World world;
+  Role agent, admin;
+  agent.phases = admin.phases = {Phase::Implementation};
+  admin.name = "admin";
+  world.policy.roles = {agent, admin};
+  const auto role_of_claim = [&](std::string role, Names roles) {
+    Claim asked;
+    asked.actor = kAnn;
+    asked.role = std::move(role);
+    asked.session_id = "s1";
+    asked.lease_id = "l1";
+    asked.agent_id = "a1";
+    asked.roles = std::move(roles);
+    const Ruling ruling = claim(*world.item, asked, world.policy, at(0));
+    return ruling.allowed() ? ruling.events.front().payload.find("role")->string() : code(ruling);
+  };
+  EXPECT_EQ(role_of_claim("", {}), "agent");
+  EXPECT_EQ(role_of_claim("admin", {}), "admin") << "who may have any";
+  EXPECT_EQ(role_of_claim("admin", {"agent"}), "CLAIM_ROLE");
+  EXPECT_EQ(role_of_claim("", {"admin"}), "admin") << "the one of the phase that it may have";
+  EXPECT_EQ(role_of_claim("", {"other"}), "CLAIM_ROLE");
+  world.item->offer = Offer{"role:admin", at(kDay), "m1"};
+  EXPECT_EQ(role_of_claim("", {"agent"}), "CLAIM_ROLE") << "an offer gives nobody a role";
+  EXPECT_EQ(role_of_claim("", {"admin"}), "admin");
+}
+
+// --- reading ------------------------------------------------------------------------------------------------------------
+
+TEST(work_reading, labels_are_gained_or_the_content_is_withheld) {
+  using enum ReadDecision::Outcome;
+  Role reader;
+  reader.readable = {"plans"};
+  struct Case {
+    std::string what;
+    bool reads_all, can_gain;
+    Names has;
+    std::string section;
+    Names labels;
+    ReadDecision::Outcome outcome;
+    Names adds;
+  };
+  const std::vector<Case> cases = {
+      {"an operator", true, false, {}, "other", {"a"}, Whole, {}},
+      {"no labels", false, false, {}, "plans", {}, Whole, {}},
+      {"another section", false, true, {}, "other", {}, Unreadable, {}},
+      {"no section at all", false, false, {}, "", {}, Whole, {}},
+      {"labels it has", false, false, {"a", "b"}, "plans", {"a"}, Whole, {}},
+      {"labels it gains", false, true, {"a"}, "plans", {"a", "b", "c"}, Whole, {"b", "c"}},
+      {"labels that nobody could have", false, false, {"a"}, "plans", {"a", "b"}, Withheld, {}},
+      {"the same of no section", false, false, {}, "", {"b"}, Withheld, {}},
+  };
+  for (const Case& one : cases) {
+    Clearance who;
+    who.reads_all = one.reads_all;
+    who.can_gain = one.can_gain;
+    who.roles = {&reader};
+    who.labels = one.has;
+    const ReadDecision decision = decide_read(who, one.section, one.labels);
+    EXPECT_EQ(decision.outcome, one.outcome) << one.what;
+    EXPECT_EQ(decision.adds, one.adds) << one.what;
+  }
+  Clearance full;
+  full.can_gain = true;
+  full.roles = {&reader};
+  for (std::size_t i = 0; i < limits::kWorkLabelsMax; ++i) full.labels.push_back("x" + std::to_string(100 + i));
+  const ReadDecision decision = decide_read(full, "plans", Names{"a"});
+  EXPECT_EQ(decision.outcome, Withheld);
+  EXPECT_TRUE(decision.too_many);
+}
+
+TEST(work_reading, default_roles_are_the_first_of_each_phase) {
+  Policy policy;
+  EXPECT_EQ(default_roles(policy), Names{"agent"});
+  Role implementer, second, reviewer;
+  implementer.name = "implementer";
+  implementer.phases = {Phase::Draft, Phase::Implementation};
+  second.name = "second";
+  second.phases = {Phase::Implementation};
+  reviewer.name = "reviewer";
+  reviewer.phases = {Phase::Review};
+  policy.roles = {implementer, second, reviewer};
+  EXPECT_EQ(default_roles(policy), (Names{"agent", "implementer", "reviewer"}));
 }
 
 }  // namespace

@@ -248,12 +248,13 @@ void add_session(Command& app, Action& chosen) {
         ->one_of({"reject_all", "strip_partial", "strip_blocked"});
     command->add_option("--label", arguments->labels, "A label to begin with; may be repeated")
         ->allow_extra_args(false);
-    command->add_option("--principal", arguments->principal, "A JSON file about whom the session acts for");
+    command->add_option("--principal", arguments->principal, "A JSON file about whom the session acts for; for operators and hosts");
     command->add_option("--unwrapped", arguments->unwrapped, "A tool that is called past Baton; may be repeated")
         ->allow_extra_args(false);
     add_node_options(*command, arguments->node, Presents::Session, Changes::Something);
     examples(*command,
-             "  baton session open\n  baton session open --role refunds --principal clerk.json\n"
+             "  baton session open\n  baton session open --token-file refunds.token\n"
+             "  baton session open --token-file operator.token --role refunds --principal clerk.json\n"
              "\nExit status: 0 it is open, 1 refused, 2 could not.");
     command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return open(world, *arguments); }; });
   }

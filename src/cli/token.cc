@@ -7,16 +7,18 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/credentials.h"
+#include "cli/input.h"
 #include "cli/table.h"
 #include "cli/work.h"
+#include "json/parse.h"
 
 namespace baton::cli {
 namespace {
 
 struct Arguments {
   NodeOptions node;
-  std::string actor, kind = "agent", expires, note, token_out, id;
-  std::vector<std::string> scopes, names;
+  std::string actor, kind = "agent", expires, note, token_out, id, principal;
+  std::vector<std::string> scopes, names, roles;
 };
 
 json::Value texts(const std::vector<std::string>& list) {
@@ -35,6 +37,20 @@ int create(World& world, const Arguments& arguments) {
   if (!arguments.names.empty()) body.set("names", texts(arguments.names));
   if (expires.seconds) body.set("expires_in_seconds", *expires.seconds);
   if (!arguments.note.empty()) body.set("note", arguments.note);
+  if (!arguments.roles.empty()) body.set("roles", texts(arguments.roles));
+  if (!arguments.principal.empty()) {
+    std::string text = arguments.principal;
+    if (text.starts_with('@')) {
+      auto read = read_document(world, text.substr(1), 1u << 20);
+      if (!read) return could_not(world, read.error());
+      text = std::move(*read);
+    }
+    const auto document = json::parse(text);
+    if (!document || !document->root().is_object())
+      return could_not(world, "--principal is no JSON object" +
+                                  (document ? std::string() : ": " + document.error().what) + "; no token was made");
+    body.set("principal", json::Value::copy(document->root()));
+  }
   std::optional<NewSecretFile> file;
   const std::filesystem::path token_out = arguments.token_out;
   if (!arguments.token_out.empty()) {
@@ -110,13 +126,19 @@ void add_token(Command& app, Action& chosen) {
     auto arguments = std::make_shared<Arguments>();
     Command* command = token->add_subcommand("create", "Make a token for an actor");
     command->add_option("--actor", arguments->actor, "Who will present it")->required();
-    command->add_option("--kind", arguments->kind, "agent, operator, ci or auditor")
-        ->one_of({"agent", "operator", "ci", "auditor"})
+    command->add_option("--kind", arguments->kind, "agent, host (a program that serves several users), operator, ci or auditor")
+        ->one_of({"agent", "host", "operator", "ci", "auditor"})
         ->capture_default_str();
     command->add_option("--scope", arguments->scopes, "Only for this; may be repeated; default: all its kind may do")
         ->allow_extra_args(false);
     command->add_option("--name", arguments->names, "A UAIX id it speaks for; may be repeated")
         ->allow_extra_args(false);
+    command
+        ->add_option("--role", arguments->roles,
+                     "A role that its sessions may have; may be repeated; default: the default roles; of a host: any")
+        ->allow_extra_args(false);
+    command->add_option("--principal", arguments->principal,
+                        "Whom its sessions act for: a JSON object, or @FILE; kept where it can be erased");
     command->add_option("--expires", arguments->expires, "After so long, such as 30d; default: never");
     command->add_option("--note", arguments->note, "What it is for");
     command->add_option("--token-out", arguments->token_out,
@@ -124,6 +146,7 @@ void add_token(Command& app, Action& chosen) {
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
     examples(*command,
              "  baton token create --actor github --kind ci --expires 90d --token-out ci.token\n"
+             "  baton token create --actor refunds-1 --role refunds --principal '{\"tier\": \"L2\"}' --token-out refunds.token\n"
              "\nTakes an operator's token. Exit status: 0 made, 1 refused, 2 could not.");
     command->callback(
         [arguments, &chosen] { chosen = [arguments](World& world) { return create(world, *arguments); }; });

@@ -77,6 +77,9 @@ Workings::Workings(Surroundings given)
       figures(routes().size()),
       readings(std::make_shared<ReadingPool>(kReadingThreads, limits::kReadingsQueuedMax)),
       events(EventHub::start(around.store, around.node.feed(), readings,
+                             [&cases = around.cases](std::string_view stream, std::string_view payload) {
+                               return cases.labels_of_entry(stream, payload);
+                             },
                              [log = around.log, &clock = around.clock](const Failure& failure) {
                                json::Value line = json::Value::object();
                                line.set("time", format_time(clock.now()));
@@ -371,6 +374,44 @@ void read_one_and_answer(const AskedPtr& asked, std::function<Result<std::option
     else if (!*value) by->refuse({missing(*by)});
     else by->answer(**value);
   });
+}
+
+namespace {
+
+// Labels may appear between what was recorded and what is then read; whoever writes all the time must not keep a reader waiting.
+constexpr int kReadTriesMax = 4;
+
+struct LabelledRead {
+  std::string stream;
+  std::function<Result<runtime::ReadAnswer>(Asked&)> reading;
+  std::function<Diagnostic(const Asked&)> missing;
+  int tries = 0;
+};
+
+void read_on(const AskedPtr& asked, const std::shared_ptr<LabelledRead>& read) {
+  read_then(asked, [read](const AskedPtr& by) {
+    auto answer = read->reading(*by);
+    if (!answer) return by->fail(answer.error());
+    if (answer->withheld) return by->refuse({std::move(*answer->withheld)});
+    if (answer->adds.empty())
+      return answer->value ? by->answer(*answer->value) : by->refuse({read->missing(*by)});
+    if (++read->tries > kReadTriesMax)
+      return by->fail(failure_of(Code::STORE_BUSY, "reading", {{"count", std::to_string(kReadTriesMax)}}).value());
+    by->workings().around.cases.gain_labels(by->mutation(), std::move(answer->adds), read->stream,
+                                            [by, read](const Result<runtime::Answer>& gained) {
+                                              if (!gained) return by->fail(gained.error());
+                                              if (!gained->refused.empty()) return by->refuse(gained->refused);
+                                              read_on(by, read);
+                                            });
+  });
+}
+
+}  // namespace
+
+void read_labelled(const AskedPtr& asked, std::string stream,
+                   std::function<Result<runtime::ReadAnswer>(Asked&)> reading,
+                   std::function<Diagnostic(const Asked&)> missing) {
+  read_on(asked, std::make_shared<LabelledRead>(LabelledRead{std::move(stream), std::move(reading), std::move(missing)}));
 }
 
 }  // namespace baton::http_api

@@ -110,6 +110,11 @@ void read_and_answer(const AskedPtr& asked, std::function<Result<json::Value>(As
 void read_one_and_answer(const AskedPtr& asked, std::function<Result<std::optional<json::Value>>(Asked&)> reading,
                          std::function<Diagnostic(const Asked&)> missing);
 
+// The same where what is read may have labels: what reading adds is recorded first. `stream`: what is read, for the record.
+void read_labelled(const AskedPtr& asked, std::string stream,
+                   std::function<Result<runtime::ReadAnswer>(Asked&)> reading,
+                   std::function<Diagnostic(const Asked&)> missing);
+
 // A log line, with its texts redacted.
 void log_line(const Surroundings& around, std::string_view level, std::string_view event, json::Value members);
 

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 
 #include "base/limits.h"
+#include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "json/value.h"
 #include "ledger/entry.h"
@@ -38,14 +41,33 @@ std::string without_document(const std::string& payload) {
   return json::write(out);
 }
 
+// What an entry is about: no word of anybody's.
+constexpr std::array<std::string_view, 12> kOutline = {"at",         "work_id", "session_id", "workflow_id",
+                                                       "handoff_id", "phase",   "from_phase", "section",
+                                                       "version",    "fence",   "labels",     "label"};
+
+std::string outline_of(const std::string& payload) {
+  json::Value out = json::Value::object();
+  if (const auto parsed = json::parse(payload))
+    for (const std::string_view name : kOutline)
+      if (const json::Node value = parsed->root()[name]) out.set(name, json::Value::copy(value));
+  json::Value withheld = json::Value::object();
+  withheld.set("code", info(Code::READ_LABELLED).name);
+  withheld.set("problem", "what this entry says has labels, which an event stream gives to nobody");
+  out.set("withheld", std::move(withheld));
+  return json::write(out);
+}
+
 }  // namespace
 
 bool EventFilter::takes(std::string_view stream, std::string_view type) const {
-  if (hides_context && stream.starts_with("context/")) return false;
+  constexpr std::string_view kContext = "context/";
+  if (as != nullptr && stream.starts_with(kContext) && !as->clearance.reads(stream.substr(kContext.size())))
+    return false;
   return any_matches(streams, stream) && any_matches(types, type);
 }
 
-std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Documents documents) {
+std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Extent extent) {
   std::string data = "{\"sequence\":" + std::to_string(entry.sequence) + ",\"stream\":";
   const auto text = [&](std::string_view value) { data += json::write(json::Value(value)); };
   text(entry.stream);
@@ -57,8 +79,12 @@ std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Docu
   text(entry.actor_kind);
   data += "},\"time\":\"";
   ledger::append_time(data, entry.time);
-  const bool hides = documents == Documents::Hidden && entry.type == runtime::kHandoffAccepted;
-  data += "\",\"payload\":" + (hides ? without_document(entry.payload) : entry.payload) + "}";
+  data += "\",\"payload\":";
+  if (extent == Extent::Outline) data += outline_of(entry.payload);
+  else if (extent == Extent::NoDocument && entry.type == runtime::kHandoffAccepted)
+    data += without_document(entry.payload);
+  else data += entry.payload;
+  data += "}";
   return std::make_shared<const std::string>(net::sse_event(std::to_string(entry.sequence), entry.type, data));
 }
 
@@ -71,8 +97,15 @@ struct EventHub::Listener {
   std::uint64_t next = 0;  // the sequence it wants next
   bool live = false;
 
-  Documents documents() const {
-    return filter != nullptr && filter->hides_context ? Documents::Hidden : Documents::Shown;
+  // How much of an entry it is shown. `labels` says those of the entry, and is asked only where it matters.
+  template <class LabelsOf>
+  Extent extent(std::string_view stream_name, const LabelsOf& labels) const {
+    if (filter == nullptr || filter->as == nullptr) return Extent::Whole;
+    const runtime::ReadingAs& as = *filter->as;
+    const Extent most = as.clearance.reads("*") ? Extent::Whole : Extent::NoDocument;
+    if (as.owns(stream_name)) return most;
+    const std::optional<std::vector<std::string>>& all = labels();
+    return all && work::decide_read(as.clearance, {}, *all).is_whole() ? most : Extent::Outline;
   }
   bool is_welcome() const { return !may_hear || may_hear(); }
   bool takes(std::string_view stream_name, std::string_view type) const {
@@ -80,12 +113,57 @@ struct EventHub::Listener {
   }
 };
 
-EventHub::EventHub(store::Store& store, runtime::Feed& feed, std::shared_ptr<ReadingPool> readings, Failed failed)
-    : store_(store), feed_(feed), readings_(std::move(readings)), failed_(std::move(failed)) {}
+namespace {
+
+// The labels of the entries of one batch or page, each stream asked once. What cannot be found out is shown to nobody.
+class LabelsSeen {
+ public:
+  explicit LabelsSeen(const EventHub::Labels& labels) : labels_(labels) {}
+
+  const std::optional<std::vector<std::string>>& of(const runtime::FedEntry& entry) {
+    // Of a section and of an approval each entry says its own.
+    const bool is_of_stream = entry.stream.starts_with("session/") || entry.stream.starts_with("work/") ||
+                              entry.stream.starts_with("workflow/");
+    std::string key = is_of_stream ? entry.stream : entry.stream + "\n" + std::to_string(entry.sequence);
+    if (entry.type == kWorkCreated) key += "\ncreated";
+    const auto known = known_.find(key);
+    if (known != known_.end()) return known->second;
+    if (entry.type == kWorkCreated) return known_.emplace(std::move(key), of_author(entry.payload)).first->second;
+    auto labels = labels_(entry.stream, entry.payload);
+    return known_.emplace(std::move(key), labels ? std::move(*labels) : std::nullopt).first->second;
+  }
+
+ private:
+  static constexpr std::string_view kWorkCreated = "work.created";
+
+  // What an item was created with has the labels of the session that wrote it, not those that the item was given.
+  static std::optional<std::vector<std::string>> of_author(const std::string& payload) {
+    std::vector<std::string> out;
+    const auto document = json::parse(payload);
+    if (!document) return std::nullopt;
+    for (const json::Node label : document->root()["author_labels"].elements()) out.emplace_back(label.string());
+    std::ranges::sort(out);
+    return out;
+  }
+
+  const EventHub::Labels& labels_;
+  std::map<std::string, std::optional<std::vector<std::string>>> known_;
+};
+
+}  // namespace
+
+EventHub::EventHub(store::Store& store, runtime::Feed& feed, std::shared_ptr<ReadingPool> readings, Labels labels,
+                   Failed failed)
+    : store_(store),
+      feed_(feed),
+      readings_(std::move(readings)),
+      labels_(std::move(labels)),
+      failed_(std::move(failed)) {}
 
 std::shared_ptr<EventHub> EventHub::start(store::Store& store, runtime::Feed& feed,
-                                          std::shared_ptr<ReadingPool> readings, Failed failed) {
-  std::shared_ptr<EventHub> hub(new EventHub(store, feed, std::move(readings), std::move(failed)));
+                                          std::shared_ptr<ReadingPool> readings, Labels labels, Failed failed) {
+  std::shared_ptr<EventHub> hub(
+      new EventHub(store, feed, std::move(readings), std::move(labels), std::move(failed)));
   hub->subscription_ = feed.subscribe([hub = hub.get()](const runtime::FedEntries& entries) { hub->hand_on(entries); });
   // What was handed out before is nobody's: there is no stream yet.
   const std::lock_guard lock(hub->mutex_);
@@ -118,7 +196,7 @@ void EventHub::attach(std::shared_ptr<net::EventStream> stream, EventFilter filt
   auto listener = std::make_shared<Listener>();
   listener->stream = stream;
   listener->may_hear = std::move(may_hear);
-  if (!filter.streams.empty() || !filter.types.empty() || filter.hides_context)
+  if (!filter.streams.empty() || !filter.types.empty() || filter.as != nullptr)
     listener->filter = std::make_unique<const EventFilter>(std::move(filter));
   std::uint64_t id = 0;
   {
@@ -156,8 +234,9 @@ void EventHub::hand_on(const runtime::FedEntries& entries) {
     for (const auto& [id, listener] : listeners_) all.push_back(listener);
   }
   // Rendered when the first one wants it, and then the same bytes for everyone.
-  std::array<std::vector<std::shared_ptr<const std::string>>, 2> bytes_by_documents;
-  bytes_by_documents.fill(std::vector<std::shared_ptr<const std::string>>(entries->size()));
+  std::array<std::vector<std::shared_ptr<const std::string>>, 3> bytes_by_extent;
+  bytes_by_extent.fill(std::vector<std::shared_ptr<const std::string>>(entries->size()));
+  LabelsSeen labels(labels_);
   for (const auto& listener : all) {
     if (!listener->is_welcome()) {
       listener->stream->close();
@@ -165,13 +244,14 @@ void EventHub::hand_on(const runtime::FedEntries& entries) {
     }
     const std::lock_guard lock(listener->mutex);
     if (!listener->live) continue;
-    auto& bytes = bytes_by_documents[static_cast<std::size_t>(listener->documents())];
     for (std::size_t at = 0; at < entries->size(); ++at) {
       const runtime::FedEntry& entry = (*entries)[at];
       if (entry.sequence < listener->next) continue;
       listener->next = entry.sequence + 1;
       if (!listener->takes(entry.stream, entry.type)) continue;
-      if (bytes[at] == nullptr) bytes[at] = rendered(entry, listener->documents());
+      const Extent extent = listener->extent(entry.stream, [&]() -> auto& { return labels.of(entry); });
+      auto& bytes = bytes_by_extent[static_cast<std::size_t>(extent)];
+      if (bytes[at] == nullptr) bytes[at] = rendered(entry, extent);
       if (!listener->stream->send(bytes[at])) break;  // it ends, and is taken off the list when it has
     }
   }
@@ -196,10 +276,12 @@ void EventHub::read_page(const std::shared_ptr<Listener>& listener) {
   const auto read = [&]() -> Result<void> {
     const auto reader = store_.reader();
     if (!reader) return tl::make_unexpected(reader.error());
+    LabelsSeen labels(labels_);
     return (*reader)->entries(first, last, [&](const store::EntryRow& row) {
       next = row.sequence + 1;
       if (!listener->takes(row.stream, row.type)) return true;
-      auto event = rendered(fed(row), listener->documents());
+      const runtime::FedEntry entry = fed(row);
+      auto event = rendered(entry, listener->extent(entry.stream, [&]() -> auto& { return labels.of(entry); }));
       bytes += event->size();
       open = listener->stream->send(std::move(event));
       return open && bytes < limits::kCatchUpBytesMax;

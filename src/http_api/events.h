@@ -21,6 +21,7 @@
 #include "http_api/reading_pool.h"
 #include "net/http_server.h"
 #include "runtime/node.h"
+#include "runtime/use_cases.h"
 #include "store/store.h"
 
 namespace baton::http_api {
@@ -28,20 +29,24 @@ namespace baton::http_api {
 // What a stream wants to hear. Patterns may end in `*`; none: all.
 struct EventFilter {
   std::vector<std::string> streams, types;
-  bool hides_context = false;  // for an agent, where roles do not read all of it
+  std::shared_ptr<const runtime::ReadingAs> as = {};  // null: who listens reads all there is
   bool takes(std::string_view stream, std::string_view type) const;
 };
 
-// The bytes of one event. Without its documents: what an agent handed in holds what it wrote for other roles.
-enum class Documents { Shown, Hidden };
-std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Documents documents = Documents::Shown);
+// The bytes of one event: whole; without the document that an agent handed in, which holds what it wrote for other roles; or, of what
+// has labels that the listener has not, what it is about alone, and that its content is withheld. A stream adds no labels to anybody.
+enum class Extent { Whole, NoDocument, Outline };
+std::shared_ptr<const std::string> rendered(const runtime::FedEntry& entry, Extent extent = Extent::Whole);
 
 class EventHub : public std::enable_shared_from_this<EventHub> {
  public:
   using Failed = std::function<void(const Failure&)>;  // a page could not be read: that stream was ended
   // Hears the feed from here on, until end(). What is given is not used after end().
+  // `labels`: of what an entry says (UseCases::labels_of_entry); asked only for listeners that do not read everything.
+  using Labels =
+      std::function<Result<std::optional<std::vector<std::string>>>(std::string_view stream, std::string_view payload)>;
   static std::shared_ptr<EventHub> start(store::Store& store, runtime::Feed& feed,
-                                         std::shared_ptr<ReadingPool> readings, Failed failed);
+                                         std::shared_ptr<ReadingPool> readings, Labels labels, Failed failed);
 
   // From the entry `first` on, which may be yet to come. Nothing more is sent, and the stream ends, once `may_hear` says no; it is
   // asked when there is something to send, so it must not block. Empty: always. That a token is revoked is an entry too.
@@ -54,7 +59,8 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
 
  private:
   struct Listener;
-  EventHub(store::Store& store, runtime::Feed& feed, std::shared_ptr<ReadingPool> readings, Failed failed);
+  EventHub(store::Store& store, runtime::Feed& feed, std::shared_ptr<ReadingPool> readings, Labels labels,
+           Failed failed);
   void hand_on(const runtime::FedEntries& entries);
   void catch_up(const std::shared_ptr<Listener>& listener);
   void read_page(const std::shared_ptr<Listener>& listener);
@@ -62,6 +68,7 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
   store::Store& store_;
   runtime::Feed& feed_;
   const std::shared_ptr<ReadingPool> readings_;
+  const Labels labels_;
   const Failed failed_;
   std::uint64_t subscription_ = 0;
   std::atomic<std::uint64_t> position_{0};  // the last entry handed out; written with the mutex held

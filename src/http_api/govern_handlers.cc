@@ -124,14 +124,14 @@ void close_session(const AskedPtr& asked) { cases(asked).close_session(asked->mu
 
 void list_approvals(const AskedPtr& asked) {
   read_and_answer(asked, [](Asked& a) {
-    return a.workings().around.cases.list_approvals(a.query.text("state"),
+    return a.workings().around.cases.list_approvals(a.caller, a.query.text("state"),
                                                     static_cast<std::size_t>(a.query.integer("limit").value_or(100)));
   });
 }
 
 void show_approval(const AskedPtr& asked) {
   read_one_and_answer(
-      asked, [](Asked& a) { return a.workings().around.cases.show_approval(a.id); },
+      asked, [](Asked& a) { return a.workings().around.cases.show_approval(a.caller, a.id); },
       [](const Asked& a) { return report(Code::APPROVAL_UNKNOWN, {}, {{"id", a.id}}); });
 }
 

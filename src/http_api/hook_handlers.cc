@@ -321,10 +321,25 @@ class Hook : public std::enable_shared_from_this<Hook> {
     then(*this);
   }
 
+  // The roles that a client's sessions have: the one of its name, and the one that it was adopted with. The hook's command line says
+  // which; who writes command lines could say any.
+  std::vector<std::string> client_roles(const std::string& role) const {
+    std::vector<std::string> out = {std::string(hooks::client_name(event_.client))};
+    const auto& look = asked_->workings().around.look_at_adoptions;
+    if (role.empty() || role == out.front() || !look) return out;
+    const auto seen = look();
+    const Value* all = seen ? seen->find("adoptions") : nullptr;
+    if (all == nullptr || !all->is_array()) return out;
+    for (const Value& one : all->elements())
+      if (text_in(&one, "client") == out.front() && text_in(&one, "role") == role) out.push_back(role);
+    return out;
+  }
+
   void open(Then then) {
     runtime::OpenSession wanted;
     wanted.role = asked_->query.text("role");
     wanted.client_key = key_;
+    wanted.also_roles = client_roles(wanted.role);
     cases().open_session(asked_->mutation(), std::move(wanted), answered([then](Hook& self, const Answer& answer) {
                            self.session_ = text_in(answer.body.find("session"), "id");
                            self.memory().keep_session(self.key_, self.session_);

@@ -39,6 +39,7 @@ std::string expected(const Member& member) {
     case MemberKind::Choice: return "one of " + listed(member.choices);
     case MemberKind::Texts: return "a list of " + range(member) + " strings";
     case MemberKind::Choices: return "a list of " + listed(member.choices);
+    case MemberKind::Object: return "an object of at most " + std::to_string(member.most) + " bytes";
   }
   return {};
 }
@@ -63,6 +64,8 @@ bool suits(const Member& member, json::Node node, json::Node& wrong) {
     case MemberKind::Text: return node.is_string() && has_size(member, count_characters(node.string()));
     case MemberKind::Integer: return node.is_number() && is_in_range(member, node.number_text());
     case MemberKind::Choice: return node.is_string() && is_choice(member, node.string());
+    case MemberKind::Object:
+      return node.is_object() && json::write(json::Value::copy(node)).size() <= static_cast<std::size_t>(member.most);
     case MemberKind::Texts:
     case MemberKind::Choices: break;
   }
@@ -234,6 +237,7 @@ json::Value schema_of(const Member& member) {
       schema.set("type", "string");
       schema.set("enum", choices());
       break;
+    case MemberKind::Object: schema.set("type", "object"); break;
     case MemberKind::Texts:
     case MemberKind::Choices: {
       schema.set("type", "array");

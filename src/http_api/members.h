@@ -22,6 +22,7 @@ enum class MemberKind {
   Choice,   // one of `choices`
   Texts,    // a list of `least` to `most` strings, each of at most limits::kRequestListedCharactersMax characters
   Choices,  // a list of those
+  Object,   // an object of at most `most` bytes as written, whatever is in it
 };
 
 struct Member {
@@ -45,6 +46,7 @@ class Body {
   std::string text(std::string_view name) const;
   std::optional<std::int64_t> integer(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
+  json::Node object(std::string_view name) const { return find(name); }
   bool has(std::string_view name) const { return static_cast<bool>(find(name)); }
 
  private:

@@ -36,16 +36,16 @@ void follow_events(const AskedPtr& asked) {
   }
   const auto follow = [](const AskedPtr& by, std::uint64_t next) {
     EventFilter filter{by->query.texts("stream"), by->query.texts("type")};
-    const auto& roles = by->workings().around.cases.config().policy.roles;
-    const auto reads_all = [](const work::Role& role) { return role.reads("*"); };
-    filter.hides_context =
-        by->caller.actor.kind == work::ActorKind::Agent && !std::all_of(roles.begin(), roles.end(), reads_all);
+    // A stream cannot give its labels to a session, so that it shows what needs none.
+    auto as = cases(by).reading_as(by->caller, false);
+    if (!as) return by->fail(as.error());
+    if (!as->clearance.reads_all) filter.as = std::make_shared<const runtime::ReadingAs>(std::move(*as));
     EventHub::MayHear may_hear;
     if (!by->caller.token_id.empty())
       may_hear = [&access = by->workings().around.access, caller = by->caller] { return access.is_still_good(caller); };
     by->workings().events->attach(by->stream(), std::move(filter), next, std::move(may_hear));
   };
-  if (first) return follow(asked, *first);
+  if (first) return read_then(asked, [follow, next = *first](const AskedPtr& by) { follow(by, next); });
   // From now on: behind the last entry there is, which may not have been handed out yet.
   read_then(asked, [follow](const AskedPtr& by) {
     const auto size = ledger_size(by->workings().around);
@@ -61,6 +61,9 @@ void create_token(const AskedPtr& asked) {
   runtime::TokenRequest wanted{.actor_id = body.text("actor"), .names = body.texts("names"), .note = body.text("note")};
   if (!body.has("actor")) wanted.actor_id = asked->caller.actor.id;
   wanted.kind = agent_exit::find_actor_kind(body.text("kind")).value_or(work::ActorKind::Agent);
+  wanted.is_host = body.text("kind") == "host";
+  wanted.roles = body.texts("roles");
+  if (body.has("principal")) wanted.principal = json::Value::copy(body.object("principal"));
   if (body.has("scopes")) wanted.scopes = body.texts("scopes");
   if (const auto seconds = body.integer("expires_in_seconds"))
     wanted.expires_at = asked->workings().around.clock.now() + *seconds;

@@ -26,6 +26,7 @@ constexpr std::array kStatuses = {
     StatusRow{"ACCESS_TOKEN", 401},
     StatusRow{"ACCESS_UNAVAILABLE", 503},
     StatusRow{"EXIT_CI_ACTOR", 403},
+    StatusRow{"READ_LABELLED", 403},
     StatusRow{"REQUEST_PROCESS", 403},
     StatusRow{"REQUEST_SESSION", 403},
     StatusRow{"SESSION_NOT_YOURS", 403},

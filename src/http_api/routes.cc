@@ -48,6 +48,10 @@ Member texts(std::string_view name, std::int64_t most, std::string_view says) {
   return {.name = name, .kind = MemberKind::Texts, .most = most, .says = says};
 }
 
+Member object(std::string_view name, std::int64_t most, std::string_view says) {
+  return {.name = name, .kind = MemberKind::Object, .most = most, .says = says};
+}
+
 Member role() { return text("role", 128, "in which role; default: whatever role the phase has"); }
 Member ttl() { return integer("ttl_seconds", 1, 366 * kDay, "how long the lease lasts; default: the workspace's"); }
 Member wait() {
@@ -386,9 +390,11 @@ std::vector<Route> node_routes() {
       {"POST", "/v1/tokens", "create_token", "Makes a token",
        Door::Action, Action::Tokens, {},
        Takes::Json, {text("actor", 128, "whom it names; default: the caller"),
-                     needed(choice("kind", {"agent", "operator", "ci", "auditor"}, "what they are")),
+                     needed(choice("kind", {"agent", "host", "operator", "ci", "auditor"}, "what they are; `host`: a program that serves several users")),
                      texts("scopes", 32, "what it is good for; default: all that its kind may"),
                      texts("names", 32, "UAIX ids it speaks for"),
+                     texts("roles", 64, "of agent and host: the roles of its sessions; default: the workspace's default ones; of a host: any"),
+                     object("principal", limits::kPrincipalBytesMax, "of agent and host: whom its sessions act for; kept where it can be erased"),
                      integer("expires_in_seconds", 1, 3660 * kDay, "default: never"),
                      text("note", 1000, "for people")},
        {{201, "TokenMade", "The token, this once."}}, handlers::create_token},

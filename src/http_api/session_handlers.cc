@@ -81,6 +81,8 @@ void register_process(const AskedPtr& asked) {
 
 namespace {
 
+runtime::UseCases& cases_of(Asked& asked) { return asked.workings().around.cases; }
+
 Diagnostic no_section(const Asked& asked) {
   return report(Code::REQUEST_NOT_FOUND, {}, {{"what", "context section"}, {"name", asked.id}});
 }
@@ -92,15 +94,18 @@ void list_context(const AskedPtr& asked) {
 }
 
 void show_context(const AskedPtr& asked) {
-  read_one_and_answer(
-      asked, [](Asked& a) { return a.workings().around.cases.show_context(a.caller, a.id); }, no_section);
+  read_labelled(
+      asked, "context/" + asked->id, [](Asked& a) { return cases_of(a).show_context(a.caller, a.id); }, no_section);
 }
 
 void context_history(const AskedPtr& asked) {
-  read_and_answer(asked, [](Asked& a) {
-    return a.workings().around.cases.context_history(a.caller, a.id,
-                                                     static_cast<std::size_t>(a.query.integer("limit").value_or(20)));
-  });
+  read_labelled(
+      asked, "context/" + asked->id,
+      [](Asked& a) {
+        return cases_of(a).context_history(a.caller, a.id,
+                                           static_cast<std::size_t>(a.query.integer("limit").value_or(20)));
+      },
+      no_section);
 }
 
 }  // namespace baton::http_api::handlers

@@ -52,21 +52,21 @@ void create_work(const AskedPtr& asked) {
 
 void list_work(const AskedPtr& asked) {
   read_and_answer(asked, [](Asked& a) {
-    return a.workings().around.cases.list(phase_in(a.query.text("phase")), a.query.text("after"),
+    return a.workings().around.cases.list(a.caller, phase_in(a.query.text("phase")), a.query.text("after"),
                                           static_cast<std::size_t>(a.query.integer("limit").value_or(100)));
   });
 }
 
 void show_work(const AskedPtr& asked) {
-  read_one_and_answer(
-      asked,
-      [](Asked& a) -> Result<std::optional<json::Value>> {
-        auto found = a.workings().around.cases.show(a.id);
-        if (!found) return tl::make_unexpected(found.error());
-        if (!*found || (*found)->find("work") != nullptr) return found;
+  read_labelled(
+      asked, "work/" + asked->id,
+      [](Asked& a) -> Result<runtime::ReadAnswer> {
+        auto found = a.workings().around.cases.show(a.caller, a.id);
+        if (!found || !found->value) return found;
         json::Value out = json::Value::object();
-        out.set("work", std::move(**found));
-        return out;
+        out.set("work", std::move(*found->value));
+        found->value = std::move(out);
+        return found;
       },
       [](const Asked& a) { return report(Code::WORK_UNKNOWN, {}, {{"work", a.id}}); });
 }

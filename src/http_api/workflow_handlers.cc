@@ -44,7 +44,7 @@ void list_workflows(const AskedPtr& asked) {
 
 void show_workflow(const AskedPtr& asked) {
   read_one_and_answer(
-      asked, [](Asked& a) { return a.workings().around.cases.show_workflow(a.id); },
+      asked, [](Asked& a) { return a.workings().around.cases.show_workflow(a.caller, a.id); },
       [](const Asked& a) { return report(Code::WORKFLOW_UNKNOWN, {}, {{"workflow", a.id}}); });
 }
 

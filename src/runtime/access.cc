@@ -9,6 +9,7 @@
 #include "base/session_token.h"
 #include "base/text.h"
 #include "json/parse.h"
+#include "runtime/token_entries.h"
 #include "runtime/webhook_secret.h"
 #include "runtime/work_events.h"
 #include "runtime/work_rows.h"
@@ -56,15 +57,11 @@ constexpr int kAskedInSpanMax = 200;
 
 std::optional<Token> token_in(json::Node payload) {
   Token token;
-  std::string kind;
   if (!read_text(payload, "token_id", token.id) || !read_text(payload, "actor_id", token.actor_id) ||
-      !read_text(payload, "kind", kind) || !read_texts(payload, "scopes", token.scopes) ||
-      !read_texts(payload, "names", token.names) || !read_text(payload, "secret_sha256", token.secret_sha256) ||
-      !read_optional_time(payload, "expires_at", token.expires_at))
+      !read_texts(payload, "scopes", token.scopes) || !read_texts(payload, "names", token.names) ||
+      !read_text(payload, "secret_sha256", token.secret_sha256) ||
+      !read_optional_time(payload, "expires_at", token.expires_at) || !read_kind_and_grant(payload, token))
     return std::nullopt;
-  const auto known = agent_exit::find_actor_kind(kind);
-  if (!known) return std::nullopt;
-  token.kind = *known;
   return token;
 }
 
@@ -212,7 +209,30 @@ Result<std::optional<Access::Opener>> Access::opener_of(const std::string& sessi
   const auto token = known_token(opener->token_id);
   if (!token) return tl::make_unexpected(token.error());
   opener->is_welcome = *token && is_valid(**token);
+  if (!*token) return opener;
+  opener->scopes = (*token)->scopes;
+  opener->grant = (*token)->grant;
+  opener->grant.is_host = false;  // the session's agent is no host, whoever opened it
+  // What a host may choose from is no list of what its agents may: they have the role that it chose.
+  if ((*token)->grant.is_host) opener->grant.roles.clear();
   return opener;
+}
+
+bool Access::is_anothers(const std::string& session_id, const Presented& presented) const {
+  std::vector<Process> registered;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [process, session] : supervised_)
+      if (session == session_id) registered.push_back({process.first, process.second});
+  }
+  bool is_alive = false;
+  for (const Process& process : registered) {
+    const auto above = ancestry_(process.pid);
+    if (!above || above->empty() || above->front().started != process.started) continue;
+    is_alive = true;
+    if (std::ranges::find(*above, presented.pid, &Process::pid) != above->end()) return false;
+  }
+  return is_alive;
 }
 
 Access::Descent Access::descent_of(const Presented& presented) const {
@@ -310,7 +330,6 @@ tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, 
       return refuse(Code::ACCESS_AGENT_SOCKET);
     token = answer(find_token(*bearer));
     if (!token) return refuse(Code::ACCESS_TOKEN);
-    caller.scopes = token->scopes;
   } else if (!session_text && !presented.local) {
     return refuse(Code::ACCESS_NO_TOKEN);
   }
@@ -321,26 +340,34 @@ tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, 
   if (!descent.session_id.empty()) {
     above = answer(opener_of(descent.session_id));
     if (outage || (above && !above->is_welcome)) return refuse(Code::ACCESS_SESSION);
-    if (above && opener && opener->actor_id != above->actor_id) return refuse(Code::ACCESS_OTHER_AGENT);
-    if (above && token && token->actor_id != above->actor_id) {
-      token.reset();
-      caller.scopes = {"*"};  // as if it had shown nothing
-    }
+    if (above && opener && caller.session_id != descent.session_id &&
+        (opener->actor_id != above->actor_id || is_anothers(caller.session_id, presented)))
+      return refuse(Code::ACCESS_OTHER_AGENT);
+    if (above && token && token->id != above->token_id) token.reset();
   }
   caller.supervised = !caller.session_id.empty() || descent.kind != Descent::Free;
   if (caller.session_id.empty()) caller.agent_session = descent.session_id;
-  if (token && (token->kind == Agent || !caller.supervised)) {
+  const bool is_agents = token && token->kind == Agent && !token->grant.is_host;
+  // An agent of one actor does not act in the session of another.
+  if (is_agents && opener && token->actor_id != opener->actor_id) return refuse(Code::ACCESS_OTHER_AGENT);
+  if (token && (is_agents || !caller.supervised)) {
     caller.actor = {.id = token->actor_id, .kind = token->kind, .names = token->names};
     caller.token_id = token->id;
+    caller.scopes = token->scopes;
+    caller.grant = token->grant;
   } else if (opener) {
     caller.actor = {.id = opener->actor_id};
     caller.token_id = opener->token_id;
+    caller.grant = opener->grant;
     // A session's token stands for that session, not for everything its actor may do.
     if (!presented.local || caller.actor.id != local_name(presented.uid))
       caller.scopes = {"read", "session", "register"};
   } else if (above) {
+    // As if it had shown the token that it was started with, whatever it shows.
     caller.actor = {.id = above->actor_id, .kind = Agent};
     caller.token_id = above->token_id;
+    caller.scopes = above->scopes;
+    caller.grant = above->grant;
   } else {
     caller.actor = {.id = local_name(presented.uid), .kind = Agent};
   }

@@ -9,8 +9,9 @@
 // - A process that carries a session token is an agent whatever else it presents: an operator's credential is worth nothing
 //   there (ACCESS_SUPERVISED).
 // - A process that descends from a supervised agent is that agent, whatever it presents: it has the actor of the session that the
-//   supervised process was registered for. Tokens of others, operators or agents, are worth nothing to it; a session's token of
-//   another actor is refused (ACCESS_OTHER_AGENT).
+//   supervised process was registered for, and the scopes and the grant of the token that session was claimed with. Any other token
+//   is worth nothing to it; the token of another agent's session is refused (ACCESS_OTHER_AGENT): one of another actor, or one that
+//   another process that is alive was registered for. A supervisor below an agent may act for the agent that it supervises.
 // - A session's token alone is good for that session and for reading.
 //
 // Tokens are known from the entries of the ledger alone, never from a table: a row that somebody edited makes no operator.
@@ -108,6 +109,8 @@ class Access {
     enum Kind { Free, Supervised, Unknown } kind = Free;
     std::string session_id = {};  // of the agent above, when supervised
   };
+  // Is the session that of an agent that is alive, and neither above the process nor started by it?
+  bool is_anothers(const std::string& session_id, const Presented& presented) const;
 
   // Failures say that the store could not be asked.
   Result<std::optional<Token>> find_token(std::string_view text);
@@ -119,7 +122,9 @@ class Access {
   // Who opened a session, and with which token; nothing when there is no such session.
   struct Opener {
     std::string actor_id, token_id;
-    bool is_welcome = true;  // that token is still valid, or there was none
+    bool is_welcome = true;                   // that token is still valid, or there was none
+    std::vector<std::string> scopes = {"*"};  // that token's
+    TokenGrant grant = {};                    // likewise
   };
   Result<std::optional<Opener>> opener_of(const std::string& session_id);
   tl::expected<Caller, Diagnostic> identified(const Presented& presented, std::optional<Failure>& outage);

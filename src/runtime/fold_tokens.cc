@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of entries about tokens and about answers to idempotency keys.
 #include "runtime/fold_parts.h"
+#include "runtime/token_entries.h"
 #include "runtime/work_rows.h"
 #include "store/tables.h"
 
@@ -10,16 +11,13 @@ namespace tables = store::tables;
 
 Result<void> fold_token_created(const Event& event, json::Node payload, store::Transaction& transaction) {
   Token token;
-  std::string kind;
   const bool read = read_text(payload, "token_id", token.id) && read_text(payload, "actor_id", token.actor_id) &&
-                    read_text(payload, "kind", kind) && read_texts(payload, "scopes", token.scopes) &&
+                    read_kind_and_grant(payload, token) && read_texts(payload, "scopes", token.scopes) &&
                     read_texts(payload, "names", token.names) &&
                     read_text(payload, "secret_sha256", token.secret_sha256) &&
                     read_text(payload, "created_by", token.created_by) && read_time(payload, "at", token.created_at) &&
                     read_optional_time(payload, "expires_at", token.expires_at);
-  const auto found = agent_exit::find_actor_kind(kind);
-  if (!read || !found) return malformed(event, "complete token");
-  token.kind = *found;
+  if (!read) return malformed(event, "complete token");
   if (payload["note"].is_string()) token.note = payload["note"].string();
   // Two of them would be two of one row, and the second is refused.
   if (payload["first"].is_true())

@@ -13,6 +13,7 @@
 #include "runtime/ledger_events.h"
 #include "runtime/recheck.h"
 #include "runtime/session_events.h"
+#include "runtime/work_events.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -172,9 +173,9 @@ class Beside {
     // What is handed over in a workflow is listed by its digest.
     for (const json::Node artifact : payload->root()["artifacts"].elements())
       if (artifact["sha256"].is_string()) blobs_[std::string(artifact["sha256"].string())];
-    // The one content that is kept encrypted (use_cases/govern.cc).
+    // The one content that is kept encrypted (use_cases/govern.cc, use_cases/tokens.cc).
     const json::Node principal = payload->root()["principal"]["blob"]["sha256"];
-    if (row.type == kSessionOpened && principal.is_string()) blobs_[std::string(principal.string())].encrypted = true;
+    if ((row.type == kSessionOpened || row.type == kTokenCreated) && principal.is_string()) blobs_[std::string(principal.string())].encrypted = true;
     const json::Node erased = payload->root()["sha256"];
     if (row.type == kBlobErased && erased.is_string()) blobs_[std::string(erased.string())].erased = true;
   }

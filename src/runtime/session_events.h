@@ -31,7 +31,7 @@ inline constexpr std::string_view kCallStarted = "session.call_started";
 // call_id, result, exit_code? (of a command), ack?, output? (redacted), output_object? (false: it was none), values{}? (of the output), error{}?, state, failures[], counts_as_error, binds[], captures[],
 // told[], killed?, by? (an operator who resolved it)
 inline constexpr std::string_view kCallSettled = "session.call_settled";
-inline constexpr std::string_view kSessionLabelled = "session.labelled";  // label
+inline constexpr std::string_view kSessionLabelled = "session.labelled";  // label, read? (the stream that brought it)
 inline constexpr std::string_view kSessionCost = "session.cost";          // cost
 inline constexpr std::string_view kSessionEnded = "session.ended";        // to (`closed`, `killed`), because
 inline constexpr std::string_view kSessionReopened =

@@ -69,6 +69,10 @@ std::optional<std::string> KeyedHiding::hidden(json::Node value, std::string_vie
   return json::write(ledger::keyed_hash(Value::copy(value), key_));
 }
 
+std::string keyed_digest(const ledger::RedactionKey& key, std::string_view canonical) {
+  return ledger::keyed_hash(Value(canonical), key).find("keyed_hash")->string();
+}
+
 std::string KeyedHiding::keyed(std::string_view text) const {
   return json::write(ledger::keyed_hash(Value(text), key_));
 }

@@ -16,6 +16,9 @@
 namespace baton::runtime {
 
 // Secrets as keyed hashes, with the ledger's key.
+// `hmac-sha256:...` of a canonical text: equal for equal texts, and nothing can be tried out against it without the key.
+std::string keyed_digest(const ledger::RedactionKey& key, std::string_view canonical);
+
 class KeyedHiding final : public session::Hiding {
  public:
   explicit KeyedHiding(const ledger::RedactionKey& key) : key_(key) {}

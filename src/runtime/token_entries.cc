@@ -8,10 +8,17 @@
 #include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "ledger/entry.h"
+#include "ledger/redaction.h"
 #include "ledger/streams.h"
 #include "runtime/work_events.h"
+#include "runtime/work_rows.h"
 
 namespace baton::runtime {
+namespace {
+
+constexpr std::string_view kHostKind = "host";
+
+}  // namespace
 
 Result<std::uint64_t> read_token_entries(store::Reader& reader, std::uint64_t after, const TakeTokenEntry& take) {
   const auto head = reader.head();
@@ -38,6 +45,34 @@ Result<std::uint64_t> read_token_entries(store::Reader& reader, std::uint64_t af
                       {{"sequence", std::to_string(*altered)}});
   for (auto said = newest_first.rbegin(); said != newest_first.rend(); ++said) take(said->type, said->payload);
   return head->size;
+}
+
+std::string_view kind_name(const Token& token) {
+  return token.grant.is_host ? kHostKind : agent_exit::actor_kind_name(token.kind);
+}
+
+bool read_kind_and_grant(json::Node object, Token& token) {
+  std::string kind;
+  if (!read_text(object, "kind", kind)) return false;
+  token.grant = {};
+  token.grant.is_host = kind == kHostKind;
+  const auto known = token.grant.is_host ? std::optional(work::ActorKind::Agent) : agent_exit::find_actor_kind(kind);
+  if (!known) return false;
+  token.kind = *known;
+  if (object["roles"] && !read_texts(object, "roles", token.grant.roles)) return false;
+  const json::Node principal = object["principal"];
+  if (!principal) return true;
+  return read_text(principal["blob"], "sha256", token.grant.principal_blob) &&
+         read_number(principal["blob"], "bytes", token.grant.principal_bytes) &&
+         read_text(object, "principal_sha256", token.grant.principal_sha256);
+}
+
+void write_grant(json::Value& object, const TokenGrant& grant) {
+  if (!grant.roles.empty()) object.set("roles", texts_value(grant.roles));
+  if (grant.principal_blob.empty()) return;
+  object.set("principal",
+             ledger::blob_reference(grant.principal_blob, static_cast<std::size_t>(grant.principal_bytes)));
+  object.set("principal_sha256", grant.principal_sha256);
 }
 
 Result<bool> has_operator_token(store::Reader& reader) {

@@ -35,11 +35,22 @@
 #include "session/state.h"
 #include "store/store.h"
 #include "work/item.h"
+#include "work/reading.h"
 #include "work/rules.h"
 #include "workflow/family.h"
 #include "workspace/config.h"
 
 namespace baton::runtime {
+
+// What a token says of the sessions that are opened with it. An agent says neither who it acts for nor in which role; a program that
+// serves several users does, with a token of kind `host`.
+struct TokenGrant {
+  bool is_host = false;                  // names the role, one of `roles`, and the principal of each session
+  std::vector<std::string> roles = {};   // empty: the default ones (work/reading.h); of a host: any
+  std::string principal_blob = {};       // SHA-256 of the encrypted bytes of whom it acts for; empty: it does not say
+  std::int64_t principal_bytes = 0;      // how many bytes those are
+  std::string principal_sha256 = {};     // keyed, of the principal's canonical form
+};
 
 // Who calls, as the edge found out (runtime/access.h).
 struct Caller {
@@ -50,6 +61,7 @@ struct Caller {
   bool supervised = false;      // descends from a supervised agent, or carries a session token
   std::string agent_session =
       {};  // of the supervised agent it descends from, when it shows no token of a session; else empty
+  TokenGrant grant = {};  // of that token; of a supervised caller it is never a host's
 };
 
 // `limits.per_actor` is not for operators and the node itself. A session that an operator opened is its agent's.
@@ -104,6 +116,8 @@ struct OpenSession {
   // and on every node: one that is open is given as it is; one that was closed is reopened, with all that it has used up; one that was
   // killed stays so.
   std::string client_key = {};
+  // Roles that the edge vouches for beside the caller's own: of a hook, the client's.
+  std::vector<std::string> also_roles = {};
 };
 
 // A subagent of a session's agent, as the client tells of it.
@@ -148,6 +162,9 @@ struct TokenRequest {
   std::optional<Time> expires_at = {};
   std::string note = {};
   bool recovers = false;  // the passphrase of an operator is lost: recorded beside it (operator.recovered)
+  bool is_host = false;                         // kind `host`: an agent's, for a program that serves several users
+  std::vector<std::string> roles = {};          // TokenGrant
+  std::optional<json::Value> principal = {};    // an object: whom its sessions act for
   bool is_first = false;  // of the first operator: refused where there is or was one (ACCESS_OPERATOR_EXISTS)
 };
 
@@ -180,6 +197,23 @@ struct Token {
   std::optional<Time> expires_at, revoked_at;
   std::string created_by, note;
   std::string secret_sha256;  // hexadecimal
+  TokenGrant grant = {};
+};
+
+// What a read path gives: what is there, or why it is withheld; or what its reader has to be given first (UseCases::gain_labels).
+struct ReadAnswer {
+  std::optional<json::Value> value = {};
+  std::optional<Diagnostic> withheld = {};
+  std::vector<std::string> adds = {};
+};
+
+// Who reads, in one read or one stream.
+struct ReadingAs {
+  work::Clearance clearance;
+  std::string session_id = {}, work_id = {};  // for which it reads; empty: none
+
+  // Its session's own stream, or its item's.
+  bool owns(std::string_view stream) const;
 };
 
 class UseCases {
@@ -285,9 +319,11 @@ class UseCases {
   // By an operator; of itself and what is below it, by a session; of all of it as the workflow says. kill_not_permitted,
   // kill_scope_disabled.
   void kill_workflow(const Mutation& by, KillWorkflow asked, Answered done);
+  // With a caller: as it may see it. Without one, here and below: all of it, for the node itself.
   Result<json::Value> list_workflows(std::size_t limit, const std::string& after);
   // Everything about one: its sessions, handoffs, and who holds what. Nothing: there is none.
   Result<std::optional<json::Value>> show_workflow(const std::string& workflow_id);
+  Result<std::optional<json::Value>> show_workflow(const Caller& caller, const std::string& workflow_id);
   Result<json::Value> list_handoffs(std::string_view stage, std::string_view role, std::size_t limit);
   // What was handed to the session: {artifacts[]}, or one of them with its content. ARTIFACT_UNKNOWN, SESSION_NOT_YOURS.
   Result<Answer> artifacts(const Caller& caller, const std::string& session_id, const std::string& name);
@@ -298,7 +334,9 @@ class UseCases {
   Result<json::Value> list_packs();
   Result<json::Value> list_sessions(std::string_view standing, std::string_view after, std::size_t limit);
   Result<json::Value> list_approvals(std::string_view state, std::size_t limit);
+  Result<json::Value> list_approvals(const Caller& caller, std::string_view state, std::size_t limit);
   Result<std::optional<json::Value>> show_approval(std::string_view id);
+  Result<std::optional<json::Value>> show_approval(const Caller& caller, std::string_view id);
 
   // The fast lane for reads (docs/decisions/0040): from now until it is closed, or these are gone. Only on a store that this process alone
   // writes. Closing waits until all that was answered is recorded.
@@ -344,6 +382,10 @@ class UseCases {
   // --- reading: from the last commit ------------------------------------------------------------------------------------------
   Result<json::Value> list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit);
   Result<std::optional<json::Value>> show(std::string_view work_id);
+  // With a caller: as it may see it; what is withheld is left out, and `withheld` says why.
+  Result<json::Value> list(const Caller& caller, std::optional<work::Phase> phase, std::string_view after,
+                           std::size_t limit);
+  Result<ReadAnswer> show(const Caller& caller, std::string_view work_id);
   // What a call of an MCP server's tool is called under the session's pack (contract/tools_lock.h): `server/tool`, or the bare name. `why`: for
   // whoever reads the refusal, when there is a contract of the bare name that is not the one for this tool.
   struct NamedTool {
@@ -364,8 +406,16 @@ class UseCases {
   Result<std::optional<json::Value>> show_session(std::string_view session_id);
   Result<OwedWords> owed_by(std::string_view session_id);  // for whoever sees an agent, or a subagent, stop
   Result<json::Value> list_context(const Caller& caller);
-  Result<std::optional<json::Value>> show_context(const Caller& caller, std::string_view section);
-  Result<json::Value> context_history(const Caller& caller, std::string_view section, std::size_t limit);
+  Result<ReadAnswer> show_context(const Caller& caller, std::string_view section);
+  Result<ReadAnswer> context_history(const Caller& caller, std::string_view section, std::size_t limit);
+  // The session that the caller reads for has these labels from now on, and its item too: it is about to read what has them, `read`
+  // (a stream's name). READ_LABELLED: it has no session that is open.
+  void gain_labels(const Mutation& by, std::vector<std::string> labels, std::string read, Answered done);
+  // Who a caller reads as. `can_gain`: what it reads may add labels.
+  Result<ReadingAs> reading_as(const Caller& caller, bool can_gain = true);
+  // The labels of what an entry says, by its stream; sorted. They only grow, so that those of now are enough. Nothing: it is never for
+  // agents.
+  Result<std::optional<std::vector<std::string>>> labels_of_entry(std::string_view stream, std::string_view payload);
   Result<json::Value> list_tokens();
   // For runtime/access.h. What the entries behind `after` say of tokens, in their order; how many entries there are. LEDGER_CONTENT: one was
   // altered.

@@ -27,7 +27,7 @@ inline constexpr std::string_view kUaixMessageSeen = "uaix.message_seen";
 // On context/<section>: section, version, value (the whole, merged), changed[] (pointers), author, session_id, work_id, labels[], at.
 inline constexpr std::string_view kContextUpdated = "context.updated";
 
-// On `tokens`. Created: token_id, actor_id, kind, scopes[], names[], secret_sha256, expires_at?, created_by, note?, at,
+// On `tokens`. Created: token_id, actor_id, kind (`host`, too), scopes[], names[], roles[]?, principal? (an erasable blob), principal_sha256?, secret_sha256, expires_at?, created_by, note?, at,
 // first? (the first operator's: there is one such entry).
 // Revoked: token_id, at.
 inline constexpr std::string_view kTokenCreated = "token.created";

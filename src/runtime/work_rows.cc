@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "json/parse.h"
+#include "runtime/token_entries.h"
 
 namespace baton::runtime {
 namespace {
@@ -92,7 +93,8 @@ Result<work::Session> read_session(const Row& row) {
 Row row_of(const Token& token) {
   Value out = Value::object();
   out.set("actor_id", token.actor_id);
-  out.set("kind", agent_exit::actor_kind_name(token.kind));
+  out.set("kind", kind_name(token));
+  write_grant(out, token.grant);
   out.set("scopes", texts_value(token.scopes));
   out.set("names", texts_value(token.names));
   out.set("created_at", format_time(token.created_at));
@@ -110,16 +112,13 @@ Result<Token> read_token(const Row& row) {
   const json::Node root = document->root();
   Token token;
   token.id = text_at(row, 0);
-  std::string kind;
   const bool read =
-      read_text(root, "actor_id", token.actor_id) && read_text(root, "kind", kind) &&
+      read_text(root, "actor_id", token.actor_id) && read_kind_and_grant(root, token) &&
       read_texts(root, "scopes", token.scopes) && read_texts(root, "names", token.names) &&
       read_time(root, "created_at", token.created_at) && read_optional_time(root, "expires_at", token.expires_at) &&
       read_optional_time(root, "revoked_at", token.revoked_at) && read_text(root, "created_by", token.created_by) &&
       read_text(root, "note", token.note) && read_text(root, "secret_sha256", token.secret_sha256);
-  const auto found = agent_exit::find_actor_kind(kind);
-  if (!read || !found) return unreadable("tokens", row);
-  token.kind = *found;
+  if (!read) return unreadable("tokens", row);
   return token;
 }
 

@@ -69,14 +69,28 @@ Refusal check_offered(Asked& asked) {
                 {{"work", asked.item.id}, {"to", offer->to}, {"until", format_time(offer->until)}});
 }
 
+bool may_have(const Asked& asked, std::string_view role) {
+  const std::vector<std::string>& roles = asked.claim.roles;
+  return roles.empty() || std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
 // Who names no role has the one the item is offered to, or else the phase's.
 Refusal check_role(Asked& asked) {
   std::string_view name = asked.claim.role;
   if (name.empty() && asked.item.offer && asked.item.offer->to.starts_with(kRolePrefix))
     name = std::string_view(asked.item.offer->to).substr(kRolePrefix.size());
   asked.role = name.empty() ? asked.policy.role_of(asked.item.phase) : asked.policy.find_role(name);
-  if (asked.role != nullptr && takes(*asked.role, asked.item.phase)) return {};
+  // Of several roles that take the phase, the first that the caller may have.
+  if (name.empty() && asked.role != nullptr && !may_have(asked, asked.role->name))
+    for (const Role& role : asked.policy.roles)
+      if (takes(role, asked.item.phase) && may_have(asked, role.name)) {
+        asked.role = &role;
+        break;
+      }
+  const bool is_for_phase = asked.role != nullptr && takes(*asked.role, asked.item.phase);
+  if (is_for_phase && may_have(asked, asked.role->name)) return {};
   const std::string problem =
+      is_for_phase          ? "the role `" + asked.role->name + "` is none of the caller's" :
       name.empty()            ? "no role takes " + std::string(asked.phase_name())
       : asked.role == nullptr ? "there is no role `" + std::string(name) + "`"
                               : "the role `" + std::string(name) + "` does not take " + std::string(asked.phase_name());

@@ -25,7 +25,7 @@ struct Event {
 
 // On the stream `work/<id>`. Members beside work_id and at:
 inline constexpr std::string_view kCreated =
-    "work.created";  // title, text?, phase, priority, created_by, depends_on[], open_dependencies[], labels[], pr_url?, commit?
+    "work.created";  // title, text?, phase, priority, created_by, depends_on[], open_dependencies[], labels[], author_labels[]? (of the session that wrote it), pr_url?, commit?
 inline constexpr std::string_view kClaimed =
     "work.claimed";  // session_id, lease_id, fence, actor_id, actor_kind, agent_id, role, from_phase, phase, ttl (ns), expires_at, superseded? (a session of the same actor), token_id? (what it was claimed with)
 inline constexpr std::string_view kRenewed = "work.renewed";    // session_id, fence, expires_at

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "runtime/session_events.h"
 #include "runtime/use_cases/govern.h"
+#include "runtime/use_cases/reading.h"
 #include "runtime/work_events.h"
 #include "session/shown.h"
 #include "store/tables.h"
@@ -260,9 +261,46 @@ void UseCases::decide_approval(const Mutation& by, ApprovalDecision decision, An
       std::move(done));
 }
 
+namespace {
+
+// What is asked about a labelled session's work is that session's content: without it, what there is to know that it waits.
+Result<Value> shown_to(store::Reader& reader, const ReadingAs& as, const Approval& approval) {
+  if (as.clearance.reads_all) return approval.told();
+  if (!approval.session_id.empty() && approval.session_id == as.session_id) return approval.told();
+  auto labels = labels_of_session(reader, approval.session_id);
+  const auto of_item = labels ? labels_of_item(reader, approval.work_id) : labels;
+  if (!of_item) return tl::make_unexpected(of_item.error());
+  labels->insert(labels->end(), of_item->begin(), of_item->end());
+  std::ranges::sort(*labels);
+  labels->erase(std::unique(labels->begin(), labels->end()), labels->end());
+  const work::ReadDecision decision = work::decide_read(as.clearance, {}, *labels);
+  if (decision.is_whole()) return approval.told();
+  Value whole = approval.told(), out = Value::object();
+  for (const std::string_view member : {"id", "kind", "state", "session_id", "work_id", "requested_at", "expires_at",
+                                        "decided_at", "spend_until"})
+    if (const Value* value = whole.find(member)) out.set(member, *value);
+  out.set("withheld",
+          shown_withheld(withheld_because("the approval `" + approval.id + "`", decision), decision.missing));
+  return out;
+}
+
+Caller the_node() {
+  Caller node;
+  node.actor = {node_actor().id, work::ActorKind::Node};
+  return node;
+}
+
+}  // namespace
+
 Result<Value> UseCases::list_approvals(std::string_view state, std::size_t limit) {
+  return list_approvals(the_node(), state, limit);
+}
+
+Result<Value> UseCases::list_approvals(const Caller& caller, std::string_view state, std::size_t limit) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
+  const auto as = runtime::reading_as(**reader, inside_->config.policy, caller, false);
+  if (!as) return tl::make_unexpected(as.error());
   Value approvals = Value::array();
   std::optional<Failure> problem;
   store::Query query{.table = tables::kApprovals, .limit = limit};
@@ -270,20 +308,28 @@ Result<Value> UseCases::list_approvals(std::string_view state, std::size_t limit
     query.index = &tables::kApprovalsByState;
     query.equal = {std::string(state)};
   }
+  std::vector<Approval> all;
   auto found = (*reader)->find(query, [&](const store::Row& row) {
-    const auto approval = read_approval(row);
+    auto approval = read_approval(row);
     if (!approval) problem = approval.error();
-    else approvals.push(approval->told());
-    return approval.has_value();
+    else all.push_back(std::move(*approval));
+    return !problem;
   });
   if (!found) return tl::make_unexpected(found.error());
   if (problem) return tl::make_unexpected(*problem);
+  for (const Approval& approval : all) {
+    auto one = shown_to(**reader, *as, approval);
+    if (!one) return one;
+    approvals.push(std::move(*one));
+  }
   Value out = Value::object();
   out.set("approvals", std::move(approvals));
   return out;
 }
 
-Result<std::optional<Value>> UseCases::show_approval(std::string_view id) {
+Result<std::optional<Value>> UseCases::show_approval(std::string_view id) { return show_approval(the_node(), id); }
+
+Result<std::optional<Value>> UseCases::show_approval(const Caller& caller, std::string_view id) {
   if (!work::is_work_id(id)) return std::nullopt;
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
@@ -292,8 +338,12 @@ Result<std::optional<Value>> UseCases::show_approval(std::string_view id) {
   if (!*row) return std::nullopt;
   const auto approval = read_approval(**row);
   if (!approval) return tl::make_unexpected(approval.error());
+  const auto as = runtime::reading_as(**reader, inside_->config.policy, caller, false);
+  if (!as) return tl::make_unexpected(as.error());
+  auto one = shown_to(**reader, *as, *approval);
+  if (!one) return tl::make_unexpected(one.error());
   Value out = Value::object();
-  out.set("approval", approval->told());
+  out.set("approval", std::move(*one));
   return std::optional(std::move(out));
 }
 

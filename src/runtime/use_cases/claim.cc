@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/limits.h"
 #include "runtime/use_cases/inside.h"
+#include "runtime/use_cases/reading.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -106,6 +107,7 @@ class Claiming {
       : act_(act), asked_(wanted.asked), progress_(std::move(progress)) {
     claim_ = {act.caller().actor, asked_.role, wanted.session_id,       wanted.lease_id,
               wanted.agent_id,    asked_.ttl,  act.caller().session_id, act.caller().token_id};
+    if (auto roles = roles_of(act.caller(), act.policy())) claim_.roles = std::move(*roles);
   }
 
   Result<void> named() {
@@ -302,8 +304,21 @@ class Claiming {
     std::vector<std::string> labels = item.labels;
     auto context = act_.context_for((*session)->role, labels);
     if (!context) return tl::make_unexpected(context.error());
-    for (const work::Event& event : work::add_labels(item, std::move(labels), act_.now).events)
-      if (auto labelled = act_.record(event, item, Act::Is::Beside); !labelled) return labelled;
+    if (is_new && !session_of(act_.caller()).empty()) {
+      const auto reader = act_.engine.store.reader();
+      if (!reader) return tl::make_unexpected(reader.error());
+      const auto above = labels_of_session(**reader, session_of(act_.caller()));
+      if (!above) return tl::make_unexpected(above.error());
+      labels.insert(labels.end(), above->begin(), above->end());
+    }
+    const auto gained = gain_labels_in(act_, **session, &item, labels, {});
+    if (!gained) return tl::make_unexpected(gained.error());
+    if (!*gained) {
+      work::ReadDecision why;
+      why.missing = std::move(labels);
+      why.too_many = true;
+      return act_.refuse(withheld_because("what the session is given to read", why)), Result<void>();
+    }
     Value work = shown(item);
     flag_item(work);
     act_.answer.body.set("work", std::move(work));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new item.
+#include <algorithm>
+
 #include "base/limits.h"
 #include "runtime/use_cases/inside.h"
+#include "runtime/use_cases/reading.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -41,6 +44,17 @@ Result<void> create_item(Act& act, work::NewWork asked) {
     if (!id) return tl::make_unexpected(id.error());
     asked.id = std::move(*id);
   }
+  // What a labelled session writes has its labels, whichever it names.
+  std::vector<std::string> author_labels;
+  if (const std::string& above = session_of(act.caller()); !above.empty()) {
+    const auto reader = act.engine.store.reader();
+    if (!reader) return tl::make_unexpected(reader.error());
+    auto labels = labels_of_session(**reader, above);
+    if (!labels) return tl::make_unexpected(labels.error());
+    author_labels = std::move(*labels);
+    for (const std::string& label : author_labels)
+      if (std::ranges::find(asked.labels, label) == asked.labels.end()) asked.labels.push_back(label);
+  }
   bool there = false;
   if (work::is_work_id(asked.id)) {
     const auto item = act.item(asked.id);
@@ -57,7 +71,11 @@ Result<void> create_item(Act& act, work::NewWork asked) {
     dependencies.push_back(std::move(*item));
   }
   work::Item item;
-  const auto allowed = act.record(work::create(asked, there, dependencies, act.caller().actor, act.now), item);
+  work::Ruling ruling = work::create(asked, there, dependencies, act.caller().actor, act.now);
+  // Labels that somebody gives an item are about what is to be done; these are about who wrote its title and text.
+  if (ruling.allowed() && !author_labels.empty())
+    ruling.events.front().payload.set("author_labels", texts_value(author_labels));
+  const auto allowed = act.record(ruling, item);
   if (!allowed) return tl::make_unexpected(allowed.error());
   if (!*allowed) return {};
   act.answer.created = true;

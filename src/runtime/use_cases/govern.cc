@@ -20,6 +20,7 @@
 #include "runtime/session_events.h"
 #include "runtime/shown_subject.h"
 #include "runtime/use_cases/fast_lane.h"
+#include "runtime/use_cases/reading.h"
 #include "runtime/work_events.h"
 #include "session/door.h"
 #include "session/shown.h"
@@ -266,6 +267,8 @@ class Opening {
       return act_.refuse(std::move(none->why)), Result<void>();
     }
     if (auto done = find_session(); !done || act_.refused()) return done;
+    choose_role();
+    if (act_.refused()) return {};
     if (auto done = find_pack(); !done || act_.refused()) return done;
     if (auto done = check(); !done || act_.refused()) return done;
     return record();
@@ -321,6 +324,30 @@ class Opening {
     return {};
   }
 
+  // The roles that the caller may open a session in; nothing: any.
+  std::optional<std::vector<std::string>> roles() const {
+    const Caller& who = act_.caller();
+    auto out = roles_of(who, act_.policy());
+    if (out && who.grant.roles.empty()) out->insert(out->end(), asked_.also_roles.begin(), asked_.also_roles.end());
+    // Its claim was judged already. Who may not choose has no other.
+    if (out && held_ && !held_->session.role.empty()) {
+      if (!who.grant.is_host) out->clear();
+      out->push_back(held_->session.role);
+    }
+    return out;
+  }
+
+  void choose_role() {
+    const TokenGrant& grant = act_.caller().grant;
+    // What is handed over in a workflow says the role; a token that is for other roles does not take it.
+    if (in_ != nullptr && (grant.roles.empty() || act_.caller().actor.kind == work::ActorKind::Operator)) return;
+    const auto allowed = in_ != nullptr ? grant.roles : roles().value_or(std::vector<std::string>());
+    if (in_ == nullptr && !roles()) return;
+    const bool chose = in_ != nullptr || !asked_.role.empty() || held_;
+    if (!chose && grant.roles.size() == 1) role_ = grant.roles.front();
+    if (auto refused = check_role(role_, allowed)) act_.refuse(std::move(*refused));
+  }
+
   Result<void> find_pack() {
     pack_ = in_ != nullptr ? pack_of_role(in_->hash, in_->role) : asked_.pack;
     if (in_ != nullptr) {
@@ -330,7 +357,7 @@ class Opening {
       if (!row) return tl::make_unexpected(row.error());
       if (!*row) return refuse(Code::PACK_UNKNOWN, {{"pack", "for the role `" + role_ + "`"}}), Result<void>();
       pack_ = text_at(**row, 1);
-    } else if (!is_active(pack_)) {
+    } else if (const auto allowed = roles(); !is_active(pack_, allowed)) {
       if (problem_) return tl::make_unexpected(*problem_);
       return refuse(Code::PACK_UNKNOWN, {{"pack", "`" + pack_ + "`"}}), Result<void>();
     }
@@ -341,11 +368,11 @@ class Opening {
     return {};
   }
 
-  // Some role has it: what was replaced cannot be chosen any more.
-  bool is_active(const std::string& pack) {
+  // Some role that the caller may have has it: what was replaced cannot be chosen any more.
+  bool is_active(const std::string& pack, const std::optional<std::vector<std::string>>& roles) {
     bool active = false;
     auto found = act_.unit.find({.table = tables::kPackRoles}, store::Lock::None, [&](const store::Row& row) {
-      active = active || text_at(row, 1) == pack;
+      active = active || (text_at(row, 1) == pack && (!roles || !check_role(text_at(row, 0), *roles)));
       return !active;
     });
     if (!found) problem_ = found.error();
@@ -357,9 +384,9 @@ class Opening {
     const bool is_operator = act_.caller().actor.kind == work::ActorKind::Operator;
     if (asked_.mode != session::Mode::Enforce && !is_operator)
       refuse(Code::SESSION_OPTIONS, {{"problem", "only an operator opens a session that enforces nothing"}});
-    else if (asked_.principal && act_.caller().supervised)
-      refuse(Code::SESSION_OPTIONS, {{"problem", "an agent does not say itself who it acts for"}});
-    else if (plan.needs_principal && !asked_.principal) refuse(Code::PRINCIPAL_REQUIRED, {});
+    else if (auto found = find_principal(); !found) return found;
+    else if (act_.refused()) return {};
+    else if (plan.needs_principal && !principal_) refuse(Code::PRINCIPAL_REQUIRED, {});
     else
       for (const std::string& tool : asked_.unwrapped)
         if (const auto id = plan.find_tool(tool); id && !plan.tools[*id].execution_constraints.empty())
@@ -398,6 +425,14 @@ class Opening {
     } else if (!who.token_id.empty()) {
       payload.set("token_id", who.token_id);
     }
+    // What an agent of a labelled session opens is told what that one was.
+    if (const std::string above = session_of(who); !above.empty() && above != id) {
+      const auto reader = act_.engine.store.reader();
+      if (!reader) return tl::make_unexpected(reader.error());
+      const auto has = labels_of_session(**reader, above);
+      if (!has) return tl::make_unexpected(has.error());
+      labels.insert(labels.end(), has->begin(), has->end());
+    }
     std::ranges::sort(labels);
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
     payload.set("labels", texts_value(labels));
@@ -426,22 +461,83 @@ class Opening {
     return out;
   }
 
+  // Whom the session acts for. An operator and a host say it; of an agent, its token does; a child of a workflow has its parent's where
+  // nobody says another.
+  Result<void> find_principal() {
+    const Caller& who = act_.caller();
+    const bool may_name = !who.supervised && (who.actor.kind == work::ActorKind::Operator || who.grant.is_host);
+    std::string named;
+    if (asked_.principal && (!json::append_canonical(named, *asked_.principal, json::Numbers::Exact) ||
+                             named.size() > limits::kPrincipalBytesMax))
+      return refuse(Code::SESSION_OPTIONS, {{"problem", "the principal is too large"}}), Result<void>();
+    if (may_name && asked_.principal) {
+      principal_ = Principal{std::move(named), {}, 0};
+      return {};
+    }
+    TokenGrant from = who.grant;
+    // The token that the session was opened with speaks for it, whichever its actor shows now.
+    if (from.principal_blob.empty() && !asked_.principal && in_ != nullptr && !in_->parent.empty())
+      if (auto inherited = principal_of(in_->parent, from); !inherited) return inherited;
+    if (!from.principal_blob.empty()) {
+      auto text = content_of(from.principal_blob);
+      if (!text) return tl::make_unexpected(text.error());
+      if (!*text)
+        return refuse(Code::ACCESS_PRINCIPAL, {{"problem", "what the token said of it was erased"}}), Result<void>();
+      principal_ = Principal{std::move(**text), from.principal_blob, from.principal_bytes};
+    }
+    if (asked_.principal && (!principal_ || principal_->text != named))
+      refuse(Code::ACCESS_PRINCIPAL, {{"problem", principal_ ? "the token names another one"
+                                                             : "an agent does not say itself whom it acts for"}});
+    return {};
+  }
+
+  // The principal of an open session, as its opening says it; nothing is changed where it has none.
+  Result<void> principal_of(const std::string& session_id, TokenGrant& out) {
+    const auto reader = act_.engine.store.reader();
+    if (!reader) return tl::make_unexpected(reader.error());
+    const auto state = (*reader)->get(tables::kSessionStates, {session_id});
+    if (!state) return tl::make_unexpected(state.error());
+    const auto content = *state ? json::parse(text_at(**state, 4)) : tl::unexpected(json::ParseError{});
+    if (!content || !content->root()["principal_sha256"]) return {};
+    const auto opened = find_entry(**reader, session_stream(session_id), kSessionOpened,
+                                   [](std::string_view) { return true; });
+    if (!opened) return tl::make_unexpected(opened.error());
+    const auto payload = *opened ? json::parse((*opened)->payload) : tl::unexpected(json::ParseError{});
+    if (!payload || !read_text(payload->root()["principal"]["blob"], "sha256", out.principal_blob) ||
+        !read_number(payload->root()["principal"]["blob"], "bytes", out.principal_bytes))
+      return failure("reading whom a session acts for", "its opening does not say it");
+    return {};
+  }
+
+  // Of an encrypted blob; nothing when it was erased. The hash is the entry's, so that no other content is taken for it.
+  Result<std::optional<std::string>> content_of(const std::string& sha256) {
+    const auto reader = act_.engine.store.reader();
+    if (!reader) return tl::make_unexpected(reader.error());
+    const auto row = (*reader)->get(tables::kBlobs, {sha256});
+    if (!row) return tl::make_unexpected(row.error());
+    const auto* bytes = *row ? std::get_if<std::string>(&(**row)[1]) : nullptr;
+    const auto* key = *row ? std::get_if<std::string>(&(**row)[2]) : nullptr;
+    if (bytes == nullptr || key == nullptr) return std::nullopt;
+    if (sha256_hex(*bytes) != sha256) return failure("reading whom a session acts for", "the blob was altered");
+    auto text = ledger::open_blob(*bytes, *key);
+    if (!text) return tl::make_unexpected(text.error());
+    return std::optional(std::move(*text));
+  }
+
   // The principal itself lies beside the ledger, where it can be erased; what follows from it is recorded.
   Result<void> record_principal(Value& payload) {
     std::optional<json::Document> principal;
-    if (asked_.principal) {
-      std::string text;
-      if (!json::append_canonical(text, *asked_.principal, json::Numbers::Exact) ||
-          text.size() > limits::kPrincipalBytesMax)
-        return refuse(Code::SESSION_OPTIONS, {{"problem", "the principal is too large"}}), Result<void>();
-      payload.set("principal_sha256",
-                  Value::copy(json::parse(KeyedHiding(act_.engine.ledger.redaction_key()).keyed(text))->root())
-                      .find("keyed_hash")
-                      ->string());
-      const ledger::Blob blob = ledger::encrypted_blob(text, act_.engine.random);
-      if (auto kept = act_.unit.keep(blob); !kept) return kept;
-      payload.set("principal", ledger::blob_reference(blob.sha256, blob.bytes.size()));
-      principal.emplace(std::move(*json::parse_owned(std::move(text))));
+    if (principal_) {
+      payload.set("principal_sha256", keyed_digest(act_.engine.ledger.redaction_key(), principal_->text));
+      if (principal_->blob.empty()) {
+        const ledger::Blob blob = ledger::encrypted_blob(principal_->text, act_.engine.random);
+        if (auto kept = act_.unit.keep(blob); !kept) return kept;
+        principal_->blob = blob.sha256;
+        principal_->bytes = static_cast<std::int64_t>(blob.bytes.size());
+      }
+      payload.set("principal",
+                  ledger::blob_reference(principal_->blob, static_cast<std::size_t>(principal_->bytes)));
+      principal.emplace(std::move(*json::parse_owned(std::move(principal_->text))));
     }
     Value denied = Value::array();
     for (const session::ToolId id :
@@ -480,6 +576,12 @@ class Opening {
   const InWorkflow* const in_;  // null: of no workflow
   std::optional<Act::Holding> held_;
   std::string role_, pack_, client_id_;
+  struct Principal {
+    std::string text;  // canonical
+    std::string blob;  // that has it already: a token's, a parent's. Erased there, it is erased here
+    std::int64_t bytes = 0;
+  };
+  std::optional<Principal> principal_;
   std::shared_ptr<const session::Rules> rules_;
   std::optional<Failure> problem_;
 };

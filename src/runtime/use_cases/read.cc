@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading: from the last commit, nothing is locked and nothing settled.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/text.h"
@@ -11,6 +12,7 @@
 #include "runtime/session_events.h"
 #include "runtime/token_entries.h"
 #include "runtime/use_cases/govern.h"
+#include "runtime/use_cases/reading.h"
 #include "runtime/work_events.h"
 #include "store/tables.h"
 #include "wording/data.h"
@@ -49,40 +51,56 @@ auto get(store::Reader& reader, const store::Table& table, std::string_view key,
   return std::optional(std::move(*value));
 }
 
-// Which sections a caller may read: those of its session's role; an agent without a session, those of any role it could
-// take; whoever is no agent, all.
-Result<std::function<bool(std::string_view)>> readable_by(store::Reader& reader, const work::Policy& policy,
-                                                          const Caller& caller) {
-  using Reads = std::function<bool(std::string_view)>;
-  if (!caller.session_id.empty()) {
-    const auto session = get(reader, tables::kSessions, caller.session_id, read_session);
-    if (!session) return tl::make_unexpected(session.error());
-    const work::Role* role = *session ? policy.find_role((*session)->role) : nullptr;
-    return Reads([role](std::string_view section) { return role != nullptr && role->reads(section); });
-  }
-  if (caller.actor.kind != work::ActorKind::Agent) return Reads([](std::string_view) { return true; });
-  return Reads([&policy](std::string_view section) {
-    return std::ranges::any_of(policy.roles, [&](const work::Role& role) { return role.reads(section); });
-  });
+// What is shown of a labelled item to whom its labels are missing: where it stands; and what its creator wrote, unless that was a
+// labelled session. What sessions wrote since is left out.
+constexpr std::array<std::string_view, 18> kItemOutline = {
+    "id",    "phase",    "state",  "priority",   "depends_on", "open_dependencies", "labels",    "lease",      "fence",
+    "attempts", "totals", "created_at", "created_by", "changed_at", "waits_for",         "blocked_in", "waiting_since", "implementer"};
+constexpr std::array<std::string_view, 6> kItemWords = {"title", "text", "pr_url", "repository", "pr_number", "head_sha"};
+
+// Labels of the session that created it.
+Result<std::vector<std::string>> author_labels_of(store::Reader& reader, const std::string& work_id) {
+  std::vector<std::string> out;
+  const auto created = find_entry(reader, work_stream(work_id), "work.created", [](std::string_view) { return true; });
+  if (!created) return tl::make_unexpected(created.error());
+  const auto payload = *created ? json::parse((*created)->payload) : tl::unexpected(json::ParseError{});
+  if (!payload) return failure("reading an item", "there is no entry that created it");
+  if (payload->root()["author_labels"] && !read_texts(payload->root(), "author_labels", out))
+    return failure("reading an item", "the entry that created it is not what this version writes");
+  return out;
 }
 
-// The labels that what a session reads may have: its item's. Reading more would have to add them, which a claim does: asking
-// for its own item again gives a session what is new. Nothing: whoever reads has no item that could be labelled.
-Result<std::optional<std::vector<std::string>>> labels_of_reader(store::Reader& reader, const Caller& caller) {
-  if (caller.session_id.empty()) return std::nullopt;
-  const auto session = get(reader, tables::kSessions, caller.session_id, read_session);
-  if (!session) return tl::make_unexpected(session.error());
-  if (!*session) return std::vector<std::string>();
-  auto item = get(reader, tables::kWorkItems, (*session)->work_id, read_item);
-  if (!item) return tl::make_unexpected(item.error());
-  return *item ? std::move((*item)->labels) : std::vector<std::string>();
+Result<Value> outline_of(store::Reader& reader, const ReadingAs& as, const work::Item& item,
+                         const work::ReadDecision& why) {
+  const auto author_labels = author_labels_of(reader, item.id);
+  if (!author_labels) return tl::make_unexpected(author_labels.error());
+  const bool shows_words = work::decide_read(as.clearance, {}, *author_labels).is_whole();
+  const Value whole = shown(item);
+  Value out = Value::object();
+  for (const auto& [name, value] : whole.members())
+    if (std::ranges::find(kItemOutline, name) != kItemOutline.end() ||
+        (shows_words && std::ranges::find(kItemWords, name) != kItemWords.end()))
+      out.set(name, value);
+  if (!shows_words) out.set("title", "(withheld)");
+  out.set("withheld", shown_withheld(withheld_because("what was written in `" + item.id + "`", why), why.missing));
+  return out;
 }
 
 }  // namespace
 
 Result<Value> UseCases::list(std::optional<work::Phase> phase, std::string_view after, std::size_t limit) {
+  Caller node;
+  node.actor = {node_actor().id, work::ActorKind::Node};
+  return list(node, phase, after, limit);
+}
+
+Result<Value> UseCases::list(const Caller& caller, std::optional<work::Phase> phase, std::string_view after,
+                             std::size_t limit) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
+  // A list is read to choose from: it adds nothing, and shows no more of what is labelled than there is to choose by.
+  const auto as = runtime::reading_as(**reader, inside_->config.policy, caller, false);
+  if (!as) return tl::make_unexpected(as.error());
   store::Query query{.table = tables::kWorkItems, .limit = limit == SIZE_MAX ? limit : limit + 2};
   if (phase) {
     query.index = &tables::kWorkItemsByPhase;
@@ -91,16 +109,27 @@ Result<Value> UseCases::list(std::optional<work::Phase> phase, std::string_view 
   if (!after.empty() && work::is_work_id(after)) query.from = std::string(after);
   Value items = Value::array();
   bool more = false;
+  std::size_t count = 0;
   std::string last;
-  auto read = for_each(**reader, query, read_item, [&](const work::Item& item) {
+  std::vector<std::pair<std::size_t, work::Item>> labelled;  // where they belong, and what labels are missing for
+  auto read = for_each(**reader, query, read_item, [&](work::Item item) {
     if (item.id == after) return true;
-    more = items.elements().size() == limit;
+    more = count == limit;
     if (more) return false;
     last = item.id;
-    items.push(shown(item));
+    const bool is_shown =
+        as->work_id == item.id || work::decide_read(as->clearance, {}, item.labels).is_whole();
+    items.push(is_shown ? shown(item) : Value());
+    if (!is_shown) labelled.emplace_back(count, std::move(item));
+    ++count;
     return true;
   });
   if (!read) return tl::make_unexpected(read.error());
+  for (const auto& [at, item] : labelled) {
+    auto outline = outline_of(**reader, *as, item, work::decide_read(as->clearance, {}, item.labels));
+    if (!outline) return outline;
+    items.elements()[at] = std::move(*outline);
+  }
   Value out = Value::object();
   out.set("items", std::move(items));
   if (more) out.set("next", last);
@@ -116,6 +145,29 @@ Result<std::optional<Value>> UseCases::show(std::string_view work_id) {
   Value out = shown(**item);
   flag_item(out);
   return std::optional(std::move(out));
+}
+
+Result<ReadAnswer> UseCases::show(const Caller& caller, std::string_view work_id) {
+  const auto reader = inside_->store.reader();
+  if (!reader) return tl::make_unexpected(reader.error());
+  ReadAnswer out;
+  const auto item = get(**reader, tables::kWorkItems, work_id, read_item);
+  if (!item) return tl::make_unexpected(item.error());
+  if (!*item) return out;
+  const auto as = runtime::reading_as(**reader, inside_->config.policy, caller, true);
+  if (!as) return tl::make_unexpected(as.error());
+  work::ReadDecision decision;
+  if (as->work_id != (*item)->id) decision = work::decide_read(as->clearance, {}, (*item)->labels);
+  if (decision.outcome == work::ReadDecision::Outcome::Whole) {
+    out.value = shown(**item);
+    flag_item(*out.value);
+  } else {
+    auto outline = outline_of(**reader, *as, **item, decision);
+    if (!outline) return tl::make_unexpected(outline.error());
+    out.value = std::move(*outline);
+  }
+  out.adds = std::move(decision.adds);
+  return out;
 }
 
 UseCases::NamedTool UseCases::tool_in_pack(const std::string& session_id, const std::string& server,
@@ -275,14 +327,15 @@ Result<OwedWords> UseCases::owed_by(std::string_view session_id) {
   return out;
 }
 
+// Which sections there are, without what is in them.
 Result<Value> UseCases::list_context(const Caller& caller) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
-  const auto readable = readable_by(**reader, inside_->config.policy, caller);
-  if (!readable) return tl::make_unexpected(readable.error());
+  const auto as = runtime::reading_as(**reader, inside_->config.policy, caller, false);
+  if (!as) return tl::make_unexpected(as.error());
   Value sections = Value::array();
   auto read = for_each(**reader, {.table = tables::kContextSections}, read_section, [&](const ContextSection& section) {
-    if ((*readable)(section.section)) sections.push(shown(section, false));
+    if (as->clearance.reads(section.section)) sections.push(shown(section, false));
     return true;
   });
   if (!read) return tl::make_unexpected(read.error());
@@ -291,51 +344,64 @@ Result<Value> UseCases::list_context(const Caller& caller) {
   return out;
 }
 
-Result<std::optional<Value>> UseCases::show_context(const Caller& caller, std::string_view section) {
+Result<ReadAnswer> UseCases::show_context(const Caller& caller, std::string_view section) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
-  const auto readable = readable_by(**reader, inside_->config.policy, caller);
-  if (!readable) return tl::make_unexpected(readable.error());
-  if (!(*readable)(section)) return std::nullopt;
+  const auto as = runtime::reading_as(**reader, inside_->config.policy, caller, true);
+  if (!as) return tl::make_unexpected(as.error());
+  ReadAnswer out;
+  if (!as->clearance.reads(section)) return out;
   const auto found = get(**reader, tables::kContextSections, section, read_section);
   if (!found) return tl::make_unexpected(found.error());
-  if (!*found) return std::nullopt;
-  const auto labels = labels_of_reader(**reader, caller);
-  if (!labels) return tl::make_unexpected(labels.error());
-  if (*labels && !std::ranges::includes(**labels, (*found)->labels)) return std::nullopt;
-  Value out = shown(**found, true);
-  const Value source = source_of(**found);
-  if (const Value* const suspicious = source.find("suspicious")) out.set("suspicious", *suspicious);
-  out.set("data_notice", wording::kDataNotice);
-  return std::optional(std::move(out));
+  if (!*found) return out;
+  work::ReadDecision decision = work::decide_read(as->clearance, section, (*found)->labels);
+  if (decision.outcome == work::ReadDecision::Outcome::Withheld) {
+    out.withheld = withheld_because("the section `" + std::string(section) + "`", decision);
+  } else {
+    out.value = shown(**found, true);
+    const Value source = source_of(**found);
+    if (const Value* const suspicious = source.find("suspicious")) out.value->set("suspicious", *suspicious);
+    out.value->set("data_notice", wording::kDataNotice);
+  }
+  out.adds = std::move(decision.adds);
+  return out;
 }
 
-Result<Value> UseCases::context_history(const Caller& caller, std::string_view section, std::size_t limit) {
+Result<ReadAnswer> UseCases::context_history(const Caller& caller, std::string_view section, std::size_t limit) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
-  const auto readable = readable_by(**reader, inside_->config.policy, caller);
-  if (!readable) return tl::make_unexpected(readable.error());
-  const auto labels = labels_of_reader(**reader, caller);
-  if (!labels) return tl::make_unexpected(labels.error());
+  const auto as = runtime::reading_as(**reader, inside_->config.policy, caller, true);
+  if (!as) return tl::make_unexpected(as.error());
+  ReadAnswer out;
   Value versions = Value::array();
-  if ((*readable)(section) && limit > 0) {
+  if (as->clearance.reads(section) && limit > 0) {
     auto read = ledger::read_stream_backwards(**reader, context_stream(section), [&](const store::EntryRow& row) {
       const auto payload = row.type == kContextUpdated ? json::parse(row.payload) : tl::unexpected(json::ParseError{});
-      if (!payload) return true;
       std::vector<std::string> has;
-      if (*labels && (!read_texts(payload->root(), "labels", has) || !std::ranges::includes(**labels, has)))
-        return true;
+      if (!payload || !read_texts(payload->root(), "labels", has)) return true;
       Value version = Value::copy(payload->root());
       version.set("sequence", row.sequence);
-      wording::flag(version, Value::copy(payload->root()["value"]), "value");
+      const work::ReadDecision decision = work::decide_read(as->clearance, section, has);
+      if (decision.outcome == work::ReadDecision::Outcome::Withheld) {
+        version.erase("value");
+        version.erase("changed");  // names of members are content too
+        version.set("withheld",
+                    shown_withheld(withheld_because("the section `" + std::string(section) + "`", decision),
+                                   decision.missing));
+      } else {
+        wording::flag(version, Value::copy(payload->root()["value"]), "value");
+      }
+      for (const std::string& label : decision.adds)
+        if (std::ranges::find(out.adds, label) == out.adds.end()) out.adds.push_back(label);
       versions.push(std::move(version));
       return versions.elements().size() < limit;
     });
     if (!read) return tl::make_unexpected(read.error());
   }
-  Value out = Value::object();
-  out.set("data_notice", wording::kDataNotice);
-  out.set("versions", std::move(versions));
+  std::ranges::sort(out.adds);
+  out.value = Value::object();
+  out.value->set("data_notice", wording::kDataNotice);
+  out.value->set("versions", std::move(versions));
   return out;
 }
 

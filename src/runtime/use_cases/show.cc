@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Items, sessions, sections and tokens as callers are told of them: docs/reference/http-api.md
+#include "runtime/token_entries.h"
 #include "runtime/use_cases/engine.h"
 
 namespace baton::runtime {
@@ -81,7 +82,9 @@ Value shown(const Token& token) {
   Value out = Value::object();
   out.set("id", token.id);
   out.set("actor", token.actor_id);
-  out.set("kind", agent_exit::actor_kind_name(token.kind));
+  out.set("kind", kind_name(token));
+  if (!token.grant.roles.empty()) out.set("roles", texts_value(token.grant.roles));
+  if (!token.grant.principal_sha256.empty()) out.set("principal_sha256", token.grant.principal_sha256);
   out.set("scopes", texts_value(token.scopes));
   out.set("names", texts_value(token.names));
   out.set("created_at", format_time(token.created_at));

@@ -10,6 +10,9 @@
 #include "base/limits.h"
 #include "base/session_token.h"
 #include "base/text.h"
+#include "json/canonical.h"
+#include "ledger/blob.h"
+#include "runtime/session_record.h"
 #include "runtime/token_entries.h"
 #include "runtime/use_cases/inside.h"
 #include "runtime/work_events.h"
@@ -34,7 +37,11 @@ constexpr std::array kLetters = {KindLetter{ActorKind::Agent, 'a'}, KindLetter{A
                                  KindLetter{ActorKind::Ci, 'c'}, KindLetter{ActorKind::Auditor, 'u'},
                                  KindLetter{ActorKind::Node, 'n'}};
 
-char letter_of(ActorKind kind) { return std::ranges::find(kLetters, kind, &KindLetter::kind)->letter; }
+constexpr char kHostLetter = 'h';
+
+char letter_of(const TokenRequest& asked) {
+  return asked.is_host ? kHostLetter : std::ranges::find(kLetters, asked.kind, &KindLetter::kind)->letter;
+}
 
 std::string base64url(std::span<const std::uint8_t, 32> bytes) {
   std::array<char, kTokenSecretDigits + 1> text;
@@ -67,6 +74,12 @@ std::vector<Diagnostic> check(const TokenRequest& asked, Time now) {
     wrong("scopes", "is not a list of 1 to 64 names");
   if (asked.names.size() > limits::kTokenListMax || !std::ranges::all_of(asked.names, is_name))
     wrong("names", "is not a list of at most 64 names");
+  if (asked.roles.size() > limits::kTokenListMax || !std::ranges::all_of(asked.roles, is_name))
+    wrong("roles", "is not a list of at most 64 names");
+  if (!asked.roles.empty() && asked.kind != ActorKind::Agent) wrong("roles", "is for tokens of kind agent or host");
+  if (asked.principal && asked.kind != ActorKind::Agent) wrong("principal", "is for tokens of kind agent or host");
+  if (asked.principal && !asked.principal->is_object()) wrong("principal", "is no JSON object");
+  if (std::ranges::any_of(asked.roles, secrets::holds_secret)) wrong("roles", "holds what looks like a secret");
   // They stand in every entry of whoever presents the token, and an entry that holds what looks like a secret is refused.
   constexpr std::string_view kSecret = "holds what looks like a secret";
   if (secrets::holds_secret(asked.actor_id)) wrong("actor", kSecret);
@@ -79,6 +92,24 @@ std::vector<Diagnostic> check(const TokenRequest& asked, Time now) {
   return out;
 }
 
+// Whom its sessions act for, in a blob that can be erased; the entry has its digest.
+Result<void> keep_principal(Act& act, const TokenRequest& asked, TokenGrant& grant) {
+  if (!asked.principal) return {};
+  std::string text;
+  if (!json::append_canonical(text, *asked.principal, json::Numbers::Exact) ||
+      text.size() > limits::kPrincipalBytesMax)
+    return act.refuse(report(Code::TOKEN_FIELD, place_named("/principal"),
+                             {{"field", "principal"},
+                              {"problem", "is more than " + std::to_string(limits::kPrincipalBytesMax) + " bytes"}})),
+           Result<void>();
+  const ledger::Blob blob = ledger::encrypted_blob(text, act.engine.random);
+  if (auto kept = act.unit.keep(blob); !kept) return kept;
+  grant.principal_blob = blob.sha256;
+  grant.principal_bytes = static_cast<std::int64_t>(blob.bytes.size());
+  grant.principal_sha256 = keyed_digest(act.engine.ledger.redaction_key(), text);
+  return {};
+}
+
 }  // namespace
 
 void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered done) {
@@ -86,7 +117,7 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
   inside_->random.fill(secret);
   const std::string secret_text = base64url(secret);
   const std::string id = mint_id("", inside_->random);
-  const std::string text = std::string(kPrefix) + letter_of(asked.kind) + "_" + id + "_" + secret_text;
+  const std::string text = std::string(kPrefix) + letter_of(asked) + "_" + id + "_" + secret_text;
   // A store without an operator can be put right by nobody: the first one is always made.
   const auto adds = asked.is_first || asked.recovers ? Engine::Adds::Little : Engine::Adds::Work;
   inside_->run(
@@ -100,12 +131,18 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
           if (!exists) return tl::make_unexpected(exists.error());
           if (*exists) return act.refuse(report(Code::ACCESS_OPERATOR_EXISTS, {})), Result<void>();
         }
+        Token made;
+        made.kind = asked.kind;
+        made.grant.is_host = asked.is_host;
+        made.grant.roles = asked.roles;
+        if (auto kept = keep_principal(act, asked, made.grant); !kept || act.refused()) return kept;
         Value payload = Value::object();
         payload.set("token_id", id);
         // The fold counts it, in a row that there is one of: of two nodes that look at the same moment only one gets through.
         if (asked.is_first) payload.set("first", true);
         payload.set("actor_id", asked.actor_id);
-        payload.set("kind", agent_exit::actor_kind_name(asked.kind));
+        payload.set("kind", kind_name(made));
+        write_grant(payload, made.grant);
         payload.set("scopes", texts_value(asked.scopes));
         payload.set("names", texts_value(asked.names));
         payload.set("secret_sha256", secret_sha256);
@@ -263,7 +300,8 @@ std::optional<TokenText> parse_token(std::string_view text) {
   if (text.size() != kPrefix.size() + 2 + kIdDigits + 1 + kTokenSecretDigits || !text.starts_with(kPrefix))
     return std::nullopt;
   text.remove_prefix(kPrefix.size());
-  const bool known = std::ranges::find(kLetters, text[0], &KindLetter::letter) != kLetters.end();
+  const bool known =
+      text[0] == kHostLetter || std::ranges::find(kLetters, text[0], &KindLetter::letter) != kLetters.end();
   const std::string_view id = text.substr(2, kIdDigits), secret = text.substr(2 + kIdDigits + 1);
   if (!known || text[1] != '_' || text[2 + kIdDigits] != '_' || !std::ranges::all_of(id, is_lower_hex) ||
       !is_base64url(secret))

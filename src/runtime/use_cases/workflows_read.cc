@@ -4,6 +4,7 @@
 
 #include "json/parse.h"
 #include "runtime/packs.h"
+#include "runtime/use_cases/reading.h"
 #include "runtime/use_cases/workflows.h"
 #include "store/tables.h"
 #include "wording/data.h"
@@ -132,6 +133,12 @@ Result<Value> UseCases::list_workflows(std::size_t limit, const std::string& aft
 }
 
 Result<std::optional<Value>> UseCases::show_workflow(const std::string& workflow_id) {
+  Caller node;
+  node.actor = {node_actor().id, work::ActorKind::Node};
+  return show_workflow(node, workflow_id);
+}
+
+Result<std::optional<Value>> UseCases::show_workflow(const Caller& caller, const std::string& workflow_id) {
   if (!work::is_work_id(workflow_id)) return std::nullopt;
   const auto opened = inside_->store.reader();
   if (!opened) return tl::make_unexpected(opened.error());
@@ -144,6 +151,8 @@ Result<std::optional<Value>> UseCases::show_workflow(const std::string& workflow
   const auto plan = workflow_plan_in(reader, whole->hash);
   if (!plan) return tl::make_unexpected(plan.error());
   if (*plan == nullptr) return failure("reading workflows", "the plan of `" + workflow_id + "` is not there");
+  const auto as = runtime::reading_as(reader, inside_->config.policy, caller, false);
+  if (!as) return tl::make_unexpected(as.error());
   Value body = shown_workflow(*whole);
   body.set("limits", shown_limits(**plan));
 
@@ -158,11 +167,22 @@ Result<std::optional<Value>> UseCases::show_workflow(const std::string& workflow
         if (!one.member.parent.empty()) shown.set("parent", one.member.parent);
         if (!one.member.handoff.empty()) shown.set("handoff", one.member.handoff);
         auto about = shown_governed(reader, one.member.session);
+        const auto labels = labels_of_session(reader, one.member.session);
         if (!about) problem = about.error();
-        else if (*about)
+        else if (!labels) problem = labels.error();
+        else if (*about) {
+          const work::ReadDecision decision = work::decide_read(as->clearance, {}, *labels);
+          const bool is_whole = decision.is_whole() || one.member.session == as->session_id;
           for (const char* member : {"standing", "ended_because", "phase", "paused", "cancel_requested", "labels",
-                                     "counters", "open_calls", "opened_at", "changed_at", "actor_id", "work_id"})
+                                     "counters", "open_calls", "opened_at", "changed_at", "actor_id", "work_id"}) {
+            const std::string_view name = member;
+            if (!is_whole && (name == "ended_because" || name == "open_calls")) continue;
             if (const Value* found = (*about)->find(member)) shown.set(member, *found);
+          }
+          if (!is_whole)
+            shown.set("withheld", shown_withheld(withheld_because("what `" + one.member.session + "` does", decision),
+                                                 decision.missing));
+        }
         sessions.push(std::move(shown));
       });
   if (!done) return tl::make_unexpected(done.error());
@@ -177,11 +197,21 @@ Result<std::optional<Value>> UseCases::show_workflow(const std::string& workflow
   if (!done) return tl::make_unexpected(done.error());
   body.set("handoffs", std::move(handoffs));
 
+  // Keys of what is shared are values that calls had.
+  const auto all_labels = labels_of_workflow(reader, workflow_id);
+  if (!all_labels) return tl::make_unexpected(all_labels.error());
+  const work::ReadDecision of_keys = work::decide_read(as->clearance, {}, *all_labels);
   Value resources = Value::array();
   done = each(reader, {.table = tables::kWorkflowHolds, .equal = {workflow_id}}, read_hold,
               [&](const store::Row& hold_row, const session::Hold& hold) {
-                resources.push(shown_hold((*plan)->shared[static_cast<std::size_t>(number_at(hold_row, 1))],
-                                          text_at(hold_row, 2), hold));
+                Value held = shown_hold((*plan)->shared[static_cast<std::size_t>(number_at(hold_row, 1))],
+                                        text_at(hold_row, 2), hold);
+                if (!of_keys.is_whole()) {
+                  held.set("value", nullptr);
+                  held.set("withheld",
+                           shown_withheld(withheld_because("the key of what is shared", of_keys), of_keys.missing));
+                }
+                resources.push(std::move(held));
               });
   if (!done) return tl::make_unexpected(done.error());
   body.set("resources", std::move(resources));
