@@ -24,7 +24,9 @@
 #include "runtime/ledger_events.h"
 #include "runtime/rebuild.h"
 #include "runtime/session_record.h"
+#include "runtime/token_entries.h"
 #include "runtime/verify.h"
+#include "runtime/work_events.h"
 #include "store/faulty/faulty_store.h"
 #include "store/memory/memory_store.h"
 #include "store/tables.h"
@@ -710,6 +712,91 @@ TEST_P(Runtime, a_table_that_was_altered_is_found_by_rebuilding) {
     return t.update(tables::kLedgerKeys, row);
   });
   EXPECT_NE(difference().find("the column state is another"), std::string::npos) << difference();
+}
+
+// What no Reader returns, and no entry made: a node of the tree of a level that is not kept.
+TEST_P(Runtime, rows_that_no_commit_writes_are_found_by_the_checks_of_the_store) {
+  const auto ledger = open();
+  const auto problem = [&] {
+    const auto scratch = store::make_memory_store(clock_);
+    const auto rebuilt = rebuild_and_compare(store(), *scratch);
+    if (!rebuilt || !rebuilt->difference) return std::string("none");
+    return std::string(info(rebuilt->difference->code).name) + ": " + rebuilt->difference->message;
+  };
+  EXPECT_EQ(problem(), "none");
+  tamper([](store::Transaction& t) -> Result<void> {
+    const auto head = t.take_head();
+    if (!head) return tl::make_unexpected(head.error());
+    const store::TreeNode node{9, 0, std::string(32, 'x'), ""};
+    return t.append({}, {&node, 1}, {1000, "not a seal"}, *head);
+  });
+  EXPECT_EQ(problem().substr(0, 15), "LEDGER_STORAGE:") << problem();
+  EXPECT_EQ(info(Code::LEDGER_STORAGE).name, "LEDGER_STORAGE");
+}
+
+// A blob, a key and a cursor that no entry accounts for.
+TEST_P(Runtime, what_lies_beside_the_entries_is_found_by_rebuilding) {
+  const auto ledger = open();
+  ASSERT_TRUE(ledger->writer().run([](Unit& unit) { return unit.append(note("a", std::string(9000, 'x'))); }));
+  const auto problem = [&] {
+    const auto scratch = store::make_memory_store(clock_);
+    const auto rebuilt = rebuild_and_compare(store(), *scratch);
+    return rebuilt && rebuilt->difference ? rebuilt->difference->message : std::string("none");
+  };
+  EXPECT_EQ(problem(), "none");
+  const std::string foreign = sha256_hex("foreign");
+  tamper([&](store::Transaction& t) { return t.insert(tables::kBlobs, {foreign, std::string("foreign"), {}}); });
+  EXPECT_NE(problem().find("that no entry refers to"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.erase(tables::kBlobs, {foreign}); });
+  store::Row blob;
+  {
+    const auto reader = store().reader();
+    ASSERT_TRUE((*reader)->find({.table = tables::kBlobs}, [&](const store::Row& row) {
+      blob = row;
+      return false;
+    }));
+  }
+  store::Row keyed = blob;
+  keyed[2] = std::string(32, 'k');
+  tamper([&](store::Transaction& t) { return t.update(tables::kBlobs, keyed); });
+  EXPECT_NE(problem().find("has a key, and its content is plain"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.update(tables::kBlobs, blob); });
+  const auto cursor = [](std::int64_t sequence, std::int64_t failures) {
+    return store::Row{std::string("https://example.org/hook"), sequence, std::string(), std::int64_t{0}, failures,
+                      std::int64_t{0}};
+  };
+  tamper([&](store::Transaction& t) { return t.insert(tables::kWebhookCursors, cursor(99, 0)); });
+  EXPECT_NE(problem().find("is beyond the last entry"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.update(tables::kWebhookCursors, cursor(1, -1)); });
+  EXPECT_NE(problem().find("fewer failures"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.update(tables::kWebhookCursors, cursor(1, 0)); });
+  EXPECT_EQ(problem(), "none");
+}
+
+TEST_P(Runtime, a_token_that_another_node_made_is_read_from_its_entry) {
+  const auto ledger = open();
+  Happening made{std::string(kTokensStream), std::string(kTokenCreated), kOscar};
+  for (const auto& [name, value] : {std::pair("token_id", "t1"), {"actor_id", "ines"}, {"kind", "operator"}})
+    made.payload.set(name, value);
+  for (const char* name : {"scopes", "names"}) made.payload.set(name, json::Value::array());
+  made.payload.set("secret_sha256", sha256_hex("secret"));
+  made.payload.set("created_by", "oscar");
+  made.payload.set("at", "2027-01-01T00:00:00Z");
+  made.exempt = {"/secret_sha256"};
+  ASSERT_TRUE(ledger->writer().run([&](Unit& unit) { return unit.append(made); }));
+  for (int i = 0; i < 600; ++i)
+    ASSERT_TRUE(ledger->writer().run([&](Unit& unit) { return unit.append(note("a", std::to_string(i))); }));
+  const auto reader = store().reader();
+  int seen = 0;
+  const auto size = read_token_entries(**reader, 0, [&](std::string_view type, std::string_view) {
+    seen += type == kTokenCreated;
+  });
+  ASSERT_TRUE(size) << size.error().text();
+  EXPECT_EQ(*size, 602u);
+  EXPECT_EQ(seen, 1);
+  seen = 0;
+  ASSERT_TRUE(read_token_entries(**reader, 2, [&](std::string_view, std::string_view) { ++seen; }));
+  EXPECT_EQ(seen, 0) << "those up to there were read already";
 }
 
 // --- witnesses ------------------------------------------------------------------------------------------------------------

@@ -315,9 +315,10 @@ tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, 
   std::optional<Opener> above;
   if (!descent.session_id.empty()) {
     above = answer(opener_of(descent.session_id));
-    if (outage || (above && !above->is_welcome)) return refuse(Code::ACCESS_SESSION);
-    if (above && opener && opener->actor_id != above->actor_id) return refuse(Code::ACCESS_OTHER_AGENT);
-    if (above && token && token->actor_id != above->actor_id) {
+    // Also where the session is not there: then it is not known which agent it is.
+    if (!above || !above->is_welcome) return refuse(Code::ACCESS_SESSION);
+    if (opener && opener->actor_id != above->actor_id) return refuse(Code::ACCESS_OTHER_AGENT);
+    if (token && token->actor_id != above->actor_id) {
       token.reset();
       caller.scopes = {"*"};  // as if it had shown nothing
     }
