@@ -99,6 +99,11 @@ Result<json::Value> status_of_node(Workings& workings) {
   json::Value out = json::Value::object(), ledger = json::Value::object(), node = json::Value::object();
   ledger.set("origin", around.ledger.origin());
   ledger.set("size", *size);
+  if (const auto setbacks = around.ledger.setbacks(); !setbacks.empty()) {
+    json::Value behind = json::Value::array();
+    for (const runtime::Setback& setback : setbacks) behind.push(setback.to_json());
+    ledger.set("behind", std::move(behind));
+  }
   const runtime::NodeFigures figures = around.node.figures();
   const net::ServerFigures server = server_figures(around);
   node.set("pid", ::getpid());

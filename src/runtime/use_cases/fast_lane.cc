@@ -293,7 +293,7 @@ void FastLane::leave_later(const std::string& session_id) {
 
 bool FastLane::is_behind() const {
   const std::int64_t oldest = oldest_;
-  return waiting_ >= kFastLaneEntriesMax ||
+  return engine_.ledger.writer().is_barred() || waiting_ >= kFastLaneEntriesMax ||
          (oldest != INT64_MAX && engine_.clock.monotonic_ns() - oldest > kFastLaneMilliseconds * 1'000'000);
 }
 
