@@ -117,6 +117,8 @@ bool is_same_but_rounded(json::Node left, json::Node right) {
   }
 }
 
+}  // namespace
+
 bool is_same_but_rounded(const store::Value& left, const store::Value& right) {
   const auto *a = std::get_if<std::string>(&left), *b = std::get_if<std::string>(&right);
   if (a == nullptr || b == nullptr) return false;
@@ -125,6 +127,8 @@ bool is_same_but_rounded(const store::Value& left, const store::Value& right) {
   return first && second && first->root().is_object() && !second->root()["rules_version"] &&
          is_same_but_rounded(first->root(), second->root());
 }
+
+namespace {
 
 // Was a session opened with rules before version 2?
 bool is_of_older_rules(const store::EntryRow& row) {
@@ -152,7 +156,7 @@ Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& sto
       return std::optional(difference(table, "the row " + key_of(table, **in_ledger) + " is missing"));
     for (std::size_t i = 0; i < table.columns.size(); ++i)
       if ((**in_store)[i] != (**in_ledger)[i] &&
-          !(may_be_rounded && is_same_but_rounded((**in_store)[i], (**in_ledger)[i])))
+          !(may_be_rounded && runtime::is_same_but_rounded((**in_store)[i], (**in_ledger)[i])))
         return std::optional(difference(table, "in the row " + key_of(table, **in_store) + " the column " +
                                                    std::string(table.columns[i].name) + " is another"));
     ++count;

@@ -22,6 +22,9 @@ struct RebuildReport {
   std::uint64_t older_rules = 0;  // decisions of sessions that were opened with other rules: these do not judge them
 };
 
+// Rules before version 2 left numbers rounded in the rows of sessions: is one column of two rows the same but for that?
+bool is_same_but_rounded(const store::Value& left, const store::Value& right);
+
 // `scratch` is an empty store that can be thrown away.
 Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scratch,
                                           const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});

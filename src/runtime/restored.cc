@@ -90,8 +90,11 @@ Result<std::vector<Setback>> find_setbacks(store::Store& store, const std::vecto
   const auto peaks = ledger::Peaks::read(head->size, head->peaks);
   for (const KeptSeal& one : kept) {
     const bool is_shorter = head->size < one.checkpoint.size;
-    const auto root = is_shorter ? std::nullopt : ledger::tree_root(one.checkpoint.size, ledger::subtree_of(**reader));
-    if (root && *root == one.checkpoint.root) continue;
+    if (!is_shorter) {
+      // A tree that cannot be made is not the one that was kept.
+      const auto root = ledger::tree_root(one.checkpoint.size, ledger::subtree_of(**reader));
+      if (root && *root == one.checkpoint.root) continue;
+    }
     out.push_back({one, head->size, peaks ? peaks->root() : Sha256{}, is_shorter});
   }
   if (out.empty()) return out;

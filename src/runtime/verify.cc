@@ -340,8 +340,10 @@ Result<std::optional<Break>> compare_with(store::Store& store, const std::string
   const auto head = (*reader)->head();
   if (!head) return tl::make_unexpected(head.error());
   const bool is_shorter = kept.size > head->size;
-  const auto root = is_shorter ? std::nullopt : ledger::tree_root(kept.size, ledger::subtree_of(**reader));
-  if (kept.origin == ours.origin && root && *root == kept.root) return std::nullopt;
+  if (!is_shorter && kept.origin == ours.origin) {
+    const auto root = ledger::tree_root(kept.size, ledger::subtree_of(**reader));
+    if (root && *root == kept.root) return std::nullopt;
+  }
   if (kept.origin == ours.origin && accepted.has(kept)) {
     const Setback setback{{name, {}, kept}, head->size, {}, is_shorter};
     warnings.push_back(report(Code::LEDGER_RESTORED, {}, {{"problem", setback.problem()}}));

@@ -189,6 +189,7 @@ Writer::Writer(store::Store& store, Clock& clock, Sealing sealing, WriterOptions
       clock_(clock),
       sealing_(std::move(sealing)),
       options_(options),
+      check_(store),
       on_seal_(std::move(on_seal)),
       on_setback_(std::move(on_setback)),
       thread_([this] { work(); }) {}
@@ -385,7 +386,7 @@ Writer::Attempt Writer::attempt(std::span<Job> jobs, std::vector<Result<Acknowle
 
 // Each on what the ones before it left. A failure here is of the store, and of the whole transaction.
 Result<void> Writer::run_use_cases(std::span<Job> jobs, store::Transaction& inner, std::span<Done> done) {
-  RowCache transaction(inner, jobs.size());
+  RowCache transaction(inner, jobs.size(), &check_);
   std::vector<Read> reads;
   for (const Job& job : jobs) reads.insert(reads.end(), job.reads.begin(), job.reads.end());
   if (auto fetched = transaction.fetch(reads); !fetched) return fetched;

@@ -167,6 +167,9 @@ class Writer {
 
   std::size_t queued();
 
+  // For those who read beside the writer, and act on it.
+  RowCheck& row_check() { return check_; }
+
  private:
   struct Job {
     UseCase use_case;
@@ -204,6 +207,7 @@ class Writer {
   Clock& clock_;
   Sealing sealing_;
   const WriterOptions options_;
+  RowCheck check_;
   std::function<void(const store::Seal&)> on_seal_;
   OnSetback on_setback_;
 

@@ -95,6 +95,9 @@ std::shared_ptr<FastLane::Session> FastLane::load(const std::string& session_id)
   const auto row = (*reader)->get(tables::kSessionStates, {session_id});
   const auto own = (*reader)->get(tables::kSessions, {session_id});
   if (!row || !*row || !own || !*own) return nullptr;
+  RowCheck& check = engine_.ledger.writer().row_check();
+  if (!check.check(tables::kSessionStates, {session_id}) || !check.check(tables::kSessions, {session_id}))
+    return nullptr;  // the normal path refuses, and says so
   auto rules = rules_in(**reader, pack_in(**row));
   if (!rules) return nullptr;
   auto governed = read_governed(**row, std::move(*rules));
@@ -107,7 +110,7 @@ std::shared_ptr<FastLane::Session> FastLane::load(const std::string& session_id)
   out->session = std::move(*session);
   if (out->session.work_id.empty()) return out;
   const auto item_row = (*reader)->get(tables::kWorkItems, {out->session.work_id});
-  if (!item_row || !*item_row) return nullptr;
+  if (!item_row || !*item_row || !check.check(tables::kWorkItems, {out->session.work_id})) return nullptr;
   auto item = read_item(**item_row);
   if (!item) return nullptr;
   out->item = std::move(*item);
