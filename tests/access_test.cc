@@ -426,12 +426,11 @@ TEST_F(AccessTest, a_session_token_that_is_not_genuine_is_refused) {
 
 TEST_F(AccessTest, a_child_of_a_supervised_process_is_an_agent_whatever_it_presents) {
   const Made session = open_session();
-  access_.learn("session.process_registered",
-                std::string(R"({"boot_id":")") + kBoot + R"(","pid":77,"started":900,"session_id":")" + session.id +
-                    R"(","at":"2027-01-01T00:00:00Z"})");
-  access_.learn("session.process_registered",
-                R"({"boot_id":"another boot","pid":10,"started":500,"session_id":")" + session.id +
-                    R"(","at":"2027-01-01T00:00:00Z"})");
+  access_.learn("session.process_registered", std::string(R"({"boot_id":")") + kBoot +
+                                                  R"(","pid":77,"started":900,"session_id":")" + session.id +
+                                                  R"(","at":"2027-01-01T00:00:00Z"})");
+  access_.learn("session.process_registered", R"({"boot_id":"another boot","pid":10,"started":500,"session_id":")" +
+                                                  session.id + R"(","at":"2027-01-01T00:00:00Z"})");
   ancestry_[20] = {{20, 1000}, {77, 900}, {1, 1}};
   ancestry_[21] = {{21, 1000}, {77, 901}, {1, 1}};  // the same number, another process
   for (const ActorKind kind : {Operator, Ci, Auditor, Node}) {

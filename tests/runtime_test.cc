@@ -762,8 +762,8 @@ TEST_P(Runtime, what_lies_beside_the_entries_is_found_by_rebuilding) {
   EXPECT_NE(problem().find("has a key, and its content is plain"), std::string::npos) << problem();
   tamper([&](store::Transaction& t) { return t.update(tables::kBlobs, blob); });
   const auto cursor = [](std::int64_t sequence, std::int64_t failures) {
-    return store::Row{std::string("https://example.org/hook"), sequence, std::string(), std::int64_t{0}, failures,
-                      std::int64_t{0}};
+    return store::Row{
+        std::string("https://example.org/hook"), sequence, std::string(), std::int64_t{0}, failures, std::int64_t{0}};
   };
   tamper([&](store::Transaction& t) { return t.insert(tables::kWebhookCursors, cursor(99, 0)); });
   EXPECT_NE(problem().find("is beyond the last entry"), std::string::npos) << problem();
@@ -788,9 +788,8 @@ TEST_P(Runtime, a_token_that_another_node_made_is_read_from_its_entry) {
     ASSERT_TRUE(ledger->writer().run([&](Unit& unit) { return unit.append(note("a", std::to_string(i))); }));
   const auto reader = store().reader();
   int seen = 0;
-  const auto size = read_token_entries(**reader, 0, [&](std::string_view type, std::string_view) {
-    seen += type == kTokenCreated;
-  });
+  const auto size =
+      read_token_entries(**reader, 0, [&](std::string_view type, std::string_view) { seen += type == kTokenCreated; });
   ASSERT_TRUE(size) << size.error().text();
   EXPECT_EQ(*size, 602u);
   EXPECT_EQ(seen, 1);
@@ -903,8 +902,7 @@ TEST_P(Runtime, a_witness_that_has_seen_more_is_noticed_at_the_start) {
   const auto ledger = open();
   ASSERT_EQ(ledger->setbacks().size(), 1u);
   EXPECT_EQ(ledger->setbacks()[0].kept.keeper, "the witness " + witness);
-  EXPECT_EQ(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "x")); }).error().code,
-            "LEDGER_BEHIND");
+  EXPECT_EQ(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "x")); }).error().code, "LEDGER_BEHIND");
 }
 
 // --- witnesses ------------------------------------------------------------------------------------------------------------

@@ -232,7 +232,8 @@ class Run:
         if value is None:
             return self.chance.choice([b"x", b"\0" * 32])
         if isinstance(value, int):
-            return self.chance.choice([value + 1, value - 1, value ^ (1 << self.chance.randrange(62)), -value - 1, 0])
+            other = self.chance.choice([value + 1, value - 1, value ^ (1 << self.chance.randrange(62)), -value - 1, 0])
+            return min(max(other, -(1 << 63)), (1 << 63) - 1)
         if isinstance(value, bytes):
             if not value:
                 return b"\0"

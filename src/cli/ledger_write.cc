@@ -292,7 +292,8 @@ Result<json::Value> setbacks_of(World& world, const NodeOptions& options, bool b
     if (!client) return tl::make_unexpected(client.error());
     const auto answer = client->get("/v1/status");
     if (!answer) return tl::make_unexpected(answer.error());
-    if (!answer->ok()) return failure("reading the node's status", "it answered with status " + std::to_string(answer->status));
+    if (!answer->ok())
+      return failure("reading the node's status", "it answered with status " + std::to_string(answer->status));
     const json::Node behind = answer->root()["ledger"]["behind"];
     return behind.is_array() ? json::Value::copy(behind) : std::move(out);
   }
@@ -313,16 +314,17 @@ int accept_restore(World& world, const AcceptArguments& arguments) {
     if (const json::Value* problem = one.find("problem"); problem != nullptr && problem->is_string())
       world.print_error("the store was restored or cut: " + printable(problem->string(), 400) + "\n");
   if (!arguments.yes) {
-    world.print_error("What is missing is lost for good once this store is accepted: what was approved, revoked or used up in\n"
-                      "the missing entries is as if it had not happened.\n");
+    world.print_error(
+        "What is missing is lost for good once this store is accepted: what was approved, revoked or used up in\n"
+        "the missing entries is as if it had not happened.\n");
     const auto yes = ask_yes(world, "Accept this store as it is? [y/N] ");
     if (!yes) return could_not(world, yes.error());
     if (!*yes) return could_not(world, "not accepted; nothing was recorded"), kNo;
   }
-  Change wanted{.path = "/v1/ledger/restore/accept",
-                .directly =
-                    [&](runtime::Ledger& ledger) { return ledger.accept_restore(operator_of(world), arguments.note); },
-                .what = "the store is accepted as it is"};
+  Change wanted{
+      .path = "/v1/ledger/restore/accept",
+      .directly = [&](runtime::Ledger& ledger) { return ledger.accept_restore(operator_of(world), arguments.note); },
+      .what = "the store is accepted as it is"};
   wanted.body.set("note", arguments.note);
   return change(world, arguments.node, wanted);
 }

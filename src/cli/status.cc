@@ -148,8 +148,10 @@ int status(World& world, const Arguments& arguments) {
   for (const json::Node one : root["ledger"]["behind"].elements())
     out += painted("the store was restored or cut", "31", world.colour) + ": " + shown(one["problem"], 400) + "\n";
   if (is_behind(root))
-    out += "  nothing is recorded, so nothing is allowed, until an operator has put back the newest store or accepted this "
-           "one (LEDGER_BEHIND)\n";
+    out +=
+        "  nothing is recorded, so nothing is allowed, until an operator has put back the newest store or accepted "
+        "this "
+        "one (LEDGER_BEHIND)\n";
   world.print(out);
   print_held(world, held);
   print_alarms(world, *client);

@@ -270,8 +270,8 @@ Result<std::unique_ptr<Ledger>> Ledger::open(store::Store& store, Clock& clock, 
     if (!redaction_key) return tl::make_unexpected(redaction_key.error());
     auto witnesses = witnesses_of(**reader);
     if (!witnesses) return tl::make_unexpected(witnesses.error());
-    std::unique_ptr<Ledger> opened(new Ledger(store, clock, random, std::move(*files), **origin, *redaction_key,
-                                              std::move(*key), *witnesses));
+    std::unique_ptr<Ledger> opened(
+        new Ledger(store, clock, random, std::move(*files), **origin, *redaction_key, std::move(*key), *witnesses));
     if (auto compared = opened->compare_with_kept(*witnesses); !compared) return tl::make_unexpected(compared.error());
     return opened;
   }

@@ -16,7 +16,8 @@
 namespace baton::runtime {
 
 struct RebuildReport {
-  std::optional<Diagnostic> difference;  // the first: LEDGER_STORAGE, LEDGER_PROJECTION, or an entry that cannot be folded
+  std::optional<Diagnostic>
+      difference;  // the first: LEDGER_STORAGE, LEDGER_PROJECTION, or an entry that cannot be folded
   std::uint64_t entries = 0;
   std::uint64_t rows = 0;         // compared
   std::uint64_t older_rules = 0;  // decisions of sessions that were opened with other rules: these do not judge them

@@ -124,13 +124,19 @@ class Comparison {
     }
     if (&table_ == &tables::kSessionStates) return gather_session(id);
     if (&table_ == &tables::kApprovals)
-      return read(std::string(kApprovalsStream), [&](const ledger::Entry& entry) {
-        return entry.type.starts_with("approval.") && payload_has(entry, "approval_id", id);
-      }, [&](const ledger::Entry& entry) { return entry.type == kApprovalRequested; });
-    return read(std::string(kPacksStream), [&](const ledger::Entry& entry) {
-      return entry.type == kPackActivated && payload_has(entry, "role", id) &&
-             payload_has(entry, "pack", text_at(key_, 1));
-    }, [](const ledger::Entry&) { return true; });
+      return read(
+          std::string(kApprovalsStream),
+          [&](const ledger::Entry& entry) {
+            return entry.type.starts_with("approval.") && payload_has(entry, "approval_id", id);
+          },
+          [&](const ledger::Entry& entry) { return entry.type == kApprovalRequested; });
+    return read(
+        std::string(kPacksStream),
+        [&](const ledger::Entry& entry) {
+          return entry.type == kPackActivated && payload_has(entry, "role", id) &&
+                 payload_has(entry, "pack", text_at(key_, 1));
+        },
+        [](const ledger::Entry&) { return true; });
   }
 
   Result<void> gather_item(const std::string& work_id) {
@@ -198,8 +204,7 @@ class Comparison {
       return !(last && last(entries_.back()));
     });
     if (!done) return done;
-    if (altered)
-      return failure_of(Code::LEDGER_CONTENT, kDoing, {{"sequence", std::to_string(*altered)}});
+    if (altered) return failure_of(Code::LEDGER_CONTENT, kDoing, {{"sequence", std::to_string(*altered)}});
     return {};
   }
 

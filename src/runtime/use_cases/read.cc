@@ -368,10 +368,12 @@ Result<std::vector<ProcessMark>> UseCases::all_processes() {
   // A row that somebody removed frees nobody: the entries since this machine began tell as well. A day more, for clocks that differ.
   timespec up = {};
   ::clock_gettime(CLOCK_BOOTTIME, &up);
-  const std::int64_t since = inside_->clock.now().nanoseconds - (std::int64_t{up.tv_sec} + 86'400) * kNanosecondsPerSecond;
+  const std::int64_t since =
+      inside_->clock.now().nanoseconds - (std::int64_t{up.tv_sec} + 86'400) * kNanosecondsPerSecond;
   const auto read = ledger::read_stream_backwards(**reader, kProcessesStream, [&](const store::EntryRow& row) {
     if (row.time < since) return false;
-    const auto document = row.type == kProcessRegistered ? json::parse(row.payload) : tl::unexpected(json::ParseError{});
+    const auto document =
+        row.type == kProcessRegistered ? json::parse(row.payload) : tl::unexpected(json::ParseError{});
     ProcessMark mark;
     std::int64_t started = 0;
     if (document && read_text(document->root(), "boot_id", mark.boot_id) &&
