@@ -10,7 +10,9 @@
 
 #include "json/value.h"
 #include "node_world.h"
+#include "runtime/token_entries.h"
 #include "store/memory/memory_store.h"
+#include "store/tables.h"
 #include "temporary_folder.h"
 
 namespace baton::runtime {
@@ -22,11 +24,38 @@ using enum work::ActorKind;
 constexpr std::int64_t kOwnUser = 1000, kOtherUser = 1001;
 constexpr const char* kBoot = "4f0c2d9e-1111-4222-8333-444455556666";
 
+// A store that does not answer while it is down.
+class OutageStore final : public store::Store {
+ public:
+  explicit OutageStore(std::unique_ptr<store::Store> inner) : inner_(std::move(inner)) {}
+  Result<std::unique_ptr<store::Transaction>> begin() override {
+    if (down) return outage();
+    return inner_->begin();
+  }
+  Result<std::unique_ptr<store::Reader>> reader() override {
+    if (down) return outage();
+    return inner_->reader();
+  }
+  Result<std::uint64_t> wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout) override {
+    return inner_->wait_for_change(seen, timeout);
+  }
+  Result<std::vector<std::string>> check_integrity() override { return inner_->check_integrity(); }
+  std::string name() const override { return inner_->name(); }
+
+  bool down = false;
+
+ private:
+  static tl::unexpected<Failure> outage() {
+    return tl::make_unexpected(Failure{"reading", "the server is gone", "STORE_UNAVAILABLE"});
+  }
+  std::unique_ptr<store::Store> inner_;
+};
+
 class AccessTest : public ::testing::Test {
  protected:
   AccessTest()
       : clock_({1'800'000'000'000'000'000}),
-        store_(store::make_memory_store(clock_)),
+        store_(std::make_unique<OutageStore>(store::make_memory_store(clock_))),
         world_(*store_, clock_, keys_.path()),
         access_(
             *world_.cases, clock_, kOwnUser, kBoot,
@@ -130,9 +159,30 @@ class AccessTest : public ::testing::Test {
     return refused ? std::string(info(refused->code).name) : "";
   }
 
+  // Changes a table behind the ledger's back.
+  void tamper(const std::function<Result<void>(store::Transaction&)>& change) {
+    auto transaction = store_->begin();
+    ASSERT_TRUE(transaction);
+    ASSERT_TRUE(change(**transaction));
+    ASSERT_TRUE((*transaction)->commit());
+  }
+  // What a node that starts now makes of it.
+  std::unique_ptr<Access> started() {
+    auto access = std::make_unique<Access>(
+        *world_.cases, clock_, kOwnUser, kBoot,
+        [this](std::int64_t pid) -> std::optional<std::vector<Access::Process>> {
+          const auto found = ancestry_.find(pid);
+          if (found == ancestry_.end()) return std::nullopt;
+          return found->second;
+        },
+        [](std::int64_t) { return std::string("alice"); });
+    EXPECT_TRUE(access->load());
+    return access;
+  }
+
   FixedClock clock_;
   TemporaryFolder keys_;
-  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<OutageStore> store_;
   World world_;
   std::map<std::int64_t, std::vector<Access::Process>> ancestry_;
   Access access_;
@@ -332,7 +382,80 @@ TEST_F(AccessTest, a_token_that_was_made_a_moment_ago_is_looked_up) {
   EXPECT_TRUE(fresh.identify(tcp(made.text)));
 }
 
+// --- the record, not the table --------------------------------------------------------------------------------------------
+
+TEST_F(AccessTest, an_edited_row_of_the_tokens_makes_no_operator_and_removes_none) {
+  const Made agent = make_token(Agent), boss = make_token(Operator);
+  const auto row_of_token = [&](const std::string& id) {
+    const auto reader = store_->reader();
+    return **(*reader)->get(store::tables::kTokens, {id});
+  };
+  store::Row agents_row = row_of_token(agent.id);
+  std::string text = std::get<std::string>(agents_row[1]);
+  const std::size_t kind_at = text.find("\"agent\"");
+  ASSERT_NE(kind_at, std::string::npos) << text;
+  text.replace(kind_at, 7, "\"operator\"");
+  tamper([&](store::Transaction& t) { return t.update(store::tables::kTokens, {agent.id, text}); });
+  const auto kind_of = [&](const std::string& token) {
+    const auto caller = started()->identify(tcp(token));
+    return caller ? std::string(agent_exit::actor_kind_name(caller->actor.kind)) : std::string("refused");
+  };
+  EXPECT_EQ(kind_of(agent.text), "agent");
+  // A row for a token that nobody made.
+  const std::string id(32, 'a');
+  std::string forged = agent.text;
+  forged.replace(forged.find(agent.id), agent.id.size(), id);
+  tamper([&](store::Transaction& t) { return t.insert(store::tables::kTokens, {id, text}); });
+  EXPECT_EQ(kind_of(forged), "refused");
+  // And the row of a token that somebody did make.
+  tamper([&](store::Transaction& t) { return t.erase(store::tables::kTokens, {boss.id}); });
+  EXPECT_EQ(kind_of(boss.text), "operator");
+  const auto reader = store_->reader();
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(has_operator_token(**reader).value_or(false)) << "so nobody becomes the first operator again";
+}
+
+TEST_F(AccessTest, a_store_that_does_not_answer_is_an_outage_and_no_refusal) {
+  const Made known = make_token(Agent);
+  const Made session = open_session();
+  const auto fresh = started();  // it has not read whose session this is
+  const std::string unknown = "baton_a_" + std::string(32, '0') + "_" + std::string(43, 'A');
+  const Made agent = supervise_process_60();
+  const auto below = started();
+  const auto code = [](Access& access, const Presented& presented) {
+    const auto caller = access.identify(presented);
+    return caller ? std::string() : std::string(info(caller.error().code).name);
+  };
+  Presented with_session = tcp(session.text), beside = local();
+  beside.session_token = session.text;
+  store_->down = true;
+  EXPECT_EQ(code(*fresh, tcp(known.text)), "") << "it is known already";
+  EXPECT_EQ(code(*fresh, tcp(unknown)), "ACCESS_UNAVAILABLE");
+  EXPECT_EQ(code(*fresh, with_session), "ACCESS_UNAVAILABLE");
+  EXPECT_EQ(code(*fresh, beside), "ACCESS_UNAVAILABLE");
+  EXPECT_EQ(code(*below, local(60)), "ACCESS_UNAVAILABLE") << "the agent above it cannot be read";
+  store_->down = false;
+  EXPECT_EQ(code(*fresh, tcp(unknown)), "ACCESS_TOKEN");
+  EXPECT_EQ(code(*fresh, with_session), "");
+  EXPECT_EQ(code(*fresh, beside), "");
+  EXPECT_EQ(code(*below, local(60)), "");
+}
+
 // --- agents ---------------------------------------------------------------------------------------------------------------
+
+// Somebody may have removed the row; the process is an agent's all the same, and not whichever agent's token it shows.
+TEST_F(AccessTest, below_an_agent_whose_session_is_not_there_one_is_nobody) {
+  const Made session = supervise_process_60(), token = make_token(Agent);
+  tamper([&](store::Transaction& t) { return t.erase(store::tables::kSessions, {session.id}); });
+  const auto access = started();
+  Presented presented = local(60);
+  for (const bool shows_token : {false, true}) {
+    if (shows_token) presented.bearer = token.text;
+    const auto caller = access->identify(presented);
+    ASSERT_FALSE(caller);
+    EXPECT_EQ(caller.error().code, Code::ACCESS_SESSION);
+  }
+}
 
 TEST_F(AccessTest, a_session_token_is_an_agents_whatever_stands_beside_it) {
   const Made session = open_session();
@@ -381,12 +504,12 @@ TEST_F(AccessTest, a_session_token_that_is_not_genuine_is_refused) {
 }
 
 TEST_F(AccessTest, a_child_of_a_supervised_process_is_an_agent_whatever_it_presents) {
-  access_.learn("session.process_registered",
-                std::string(R"({"boot_id":")") + kBoot +
-                    R"(","pid":77,"started":900,"session_id":"ses_1","at":"2027-01-01T00:00:00Z"})");
-  access_.learn(
-      "session.process_registered",
-      R"({"boot_id":"another boot","pid":10,"started":500,"session_id":"ses_1","at":"2027-01-01T00:00:00Z"})");
+  const Made session = open_session();
+  access_.learn("session.process_registered", std::string(R"({"boot_id":")") + kBoot +
+                                                  R"(","pid":77,"started":900,"session_id":")" + session.id +
+                                                  R"(","at":"2027-01-01T00:00:00Z"})");
+  access_.learn("session.process_registered", R"({"boot_id":"another boot","pid":10,"started":500,"session_id":")" +
+                                                  session.id + R"(","at":"2027-01-01T00:00:00Z"})");
   ancestry_[20] = {{20, 1000}, {77, 900}, {1, 1}};
   ancestry_[21] = {{21, 1000}, {77, 901}, {1, 1}};  // the same number, another process
   for (const ActorKind kind : {Operator, Ci, Auditor, Node}) {
@@ -398,7 +521,7 @@ TEST_F(AccessTest, a_child_of_a_supervised_process_is_an_agent_whatever_it_prese
       const auto caller = access_.identify(presented);
       ASSERT_TRUE(caller);
       EXPECT_EQ(caller->actor.kind, Agent);
-      EXPECT_EQ(caller->actor.id, "local:alice");
+      EXPECT_EQ(caller->actor.id, "bob") << "the agent it descends from";
       EXPECT_TRUE(caller->supervised);
       EXPECT_EQ(code_of(*caller, Action::Tokens), "ACCESS_SUPERVISED");
       EXPECT_EQ(code_of(*caller, Action::Claim), "");
@@ -415,11 +538,22 @@ TEST_F(AccessTest, a_child_of_a_supervised_process_is_an_agent_whatever_it_prese
   const auto plain = access_.identify(local(20));
   ASSERT_TRUE(plain);
   EXPECT_TRUE(plain->supervised);
-  // An agent's own token keeps its name.
-  const Made agents = make_token(Agent);
+  // Another agent's token changes nothing; another agent's session is refused.
+  const Made others = make_token(Agent);
   Presented agent = local(20);
-  agent.bearer = agents.text;
-  EXPECT_EQ(access_.identify(agent)->actor.id, "someone");
+  agent.bearer = others.text;
+  EXPECT_EQ(access_.identify(agent)->actor.id, "bob");
+  world_.create();
+  const auto claimed = answer_of([&](Answered done) { world_.cases->claim(by("eve"), {}, std::move(done)); });
+  ASSERT_TRUE(claimed && claimed->refused.empty());
+  const std::string session_of_eve = member_of(*claimed, "session", "token");
+  agent.bearer.reset();
+  agent.session_token = session_of_eve;
+  const auto refused = access_.identify(agent);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::ACCESS_OTHER_AGENT);
+  agent.session_token = session.text;
+  EXPECT_TRUE(access_.identify(agent));
 }
 
 TEST_F(AccessTest, who_cannot_be_traced_loses_what_only_people_and_ci_have) {

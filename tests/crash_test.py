@@ -34,9 +34,9 @@ def fail(text):
     sys.exit(1)
 
 
-def check(baton, store, acknowledged, what):
-    """Everything acknowledged is there, nothing in part, the ledger is whole."""
-    verified = subprocess.run([baton, "ledger", "verify", "--rebuild", "--format", "json", "--store", store],
+def check(baton, store, keys, acknowledged, what):
+    """Everything acknowledged is there, nothing in part, the ledger is whole, and not behind the seal that was kept beside the key."""
+    verified = subprocess.run([baton, "ledger", "verify", "--rebuild", "--format", "json", "--store", store, "--keys", keys],
                               capture_output=True, text=True, timeout=LIMIT_SECONDS)
     if verified.returncode != 0:
         fail(f"{what}: verify says {verified.returncode}: {verified.stdout}{verified.stderr}")
@@ -85,7 +85,7 @@ def sqlite_rounds(arguments, folder, chance):
         before = len(acknowledged)
         read_lines(process.stdout, acknowledged)
         process.wait(timeout=LIMIT_SECONDS)
-        entries, _ = check(arguments.baton, store, acknowledged, f"round {number}")
+        entries, _ = check(arguments.baton, store, keys, acknowledged, f"round {number}")
         all_acknowledged += len(acknowledged) - before
         if number % ROUNDS_A_STORE == 0 or number == arguments.rounds:
             all_entries += entries
@@ -113,7 +113,7 @@ def postgres_rounds(arguments, folder, chance):
                 break
         read_lines(process.stdout, acknowledged)
         process.wait(timeout=LIMIT_SECONDS)
-        entries, there = check(arguments.baton, store, acknowledged, f"round {number}")
+        entries, there = check(arguments.baton, store, keys, acknowledged, f"round {number}")
     print(f"{arguments.rounds} rounds, {dict(kinds)}: {len(acknowledged)} use cases acknowledged, {there} there, "
           f"{entries} entries, whole")
 

@@ -604,6 +604,9 @@ TEST(HttpApi, OperatorsRoutesAnswerWhatTheDocumentSays) {
   expect(served.ask("POST", "/v1/ledger/keys/00000000/retire", "", olga), 422, "post", "/v1/ledger/keys/{id}/retire");
   expect(served.ask("POST", "/v1/ledger/blobs/" + std::string(64, '0') + "/erase", R"({"reason":"x"})", olga), 404,
          "post", "/v1/ledger/blobs/{sha256}/erase");
+  // The store has all that was kept elsewhere.
+  expect(served.ask("POST", "/v1/ledger/restore/accept", R"({"note":"x"})", olga), 422, "post",
+         "/v1/ledger/restore/accept");
 
   EXPECT_FALSE(served.stopped);
   expect_problem(served.ask("POST", "/v1/stop", ""), 403, "ACCESS_KIND");

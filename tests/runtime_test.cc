@@ -24,7 +24,9 @@
 #include "runtime/ledger_events.h"
 #include "runtime/rebuild.h"
 #include "runtime/session_record.h"
+#include "runtime/token_entries.h"
 #include "runtime/verify.h"
+#include "runtime/work_events.h"
 #include "store/faulty/faulty_store.h"
 #include "store/memory/memory_store.h"
 #include "store/tables.h"
@@ -712,6 +714,197 @@ TEST_P(Runtime, a_table_that_was_altered_is_found_by_rebuilding) {
   EXPECT_NE(difference().find("the column state is another"), std::string::npos) << difference();
 }
 
+// What no Reader returns, and no entry made: a node of the tree of a level that is not kept.
+TEST_P(Runtime, rows_that_no_commit_writes_are_found_by_the_checks_of_the_store) {
+  const auto ledger = open();
+  const auto problem = [&] {
+    const auto scratch = store::make_memory_store(clock_);
+    const auto rebuilt = rebuild_and_compare(store(), *scratch);
+    if (!rebuilt || !rebuilt->difference) return std::string("none");
+    return std::string(info(rebuilt->difference->code).name) + ": " + rebuilt->difference->message;
+  };
+  EXPECT_EQ(problem(), "none");
+  tamper([](store::Transaction& t) -> Result<void> {
+    const auto head = t.take_head();
+    if (!head) return tl::make_unexpected(head.error());
+    const store::TreeNode node{9, 0, std::string(32, 'x'), ""};
+    return t.append({}, {&node, 1}, {1000, "not a seal"}, *head);
+  });
+  EXPECT_EQ(problem().substr(0, 15), "LEDGER_STORAGE:") << problem();
+  EXPECT_EQ(info(Code::LEDGER_STORAGE).name, "LEDGER_STORAGE");
+}
+
+// A blob, a key and a cursor that no entry accounts for.
+TEST_P(Runtime, what_lies_beside_the_entries_is_found_by_rebuilding) {
+  const auto ledger = open();
+  ASSERT_TRUE(ledger->writer().run([](Unit& unit) { return unit.append(note("a", std::string(9000, 'x'))); }));
+  const auto problem = [&] {
+    const auto scratch = store::make_memory_store(clock_);
+    const auto rebuilt = rebuild_and_compare(store(), *scratch);
+    return rebuilt && rebuilt->difference ? rebuilt->difference->message : std::string("none");
+  };
+  EXPECT_EQ(problem(), "none");
+  const std::string foreign = sha256_hex("foreign");
+  tamper([&](store::Transaction& t) { return t.insert(tables::kBlobs, {foreign, std::string("foreign"), {}}); });
+  EXPECT_NE(problem().find("that no entry refers to"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.erase(tables::kBlobs, {foreign}); });
+  store::Row blob;
+  {
+    const auto reader = store().reader();
+    ASSERT_TRUE((*reader)->find({.table = tables::kBlobs}, [&](const store::Row& row) {
+      blob = row;
+      return false;
+    }));
+  }
+  store::Row keyed = blob;
+  keyed[2] = std::string(32, 'k');
+  tamper([&](store::Transaction& t) { return t.update(tables::kBlobs, keyed); });
+  EXPECT_NE(problem().find("has a key, and its content is plain"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.update(tables::kBlobs, blob); });
+  const auto cursor = [](std::int64_t sequence, std::int64_t failures) {
+    return store::Row{
+        std::string("https://example.org/hook"), sequence, std::string(), std::int64_t{0}, failures, std::int64_t{0}};
+  };
+  tamper([&](store::Transaction& t) { return t.insert(tables::kWebhookCursors, cursor(99, 0)); });
+  EXPECT_NE(problem().find("is beyond the last entry"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.update(tables::kWebhookCursors, cursor(1, -1)); });
+  EXPECT_NE(problem().find("fewer failures"), std::string::npos) << problem();
+  tamper([&](store::Transaction& t) { return t.update(tables::kWebhookCursors, cursor(1, 0)); });
+  EXPECT_EQ(problem(), "none");
+}
+
+TEST_P(Runtime, a_token_that_another_node_made_is_read_from_its_entry) {
+  const auto ledger = open();
+  Happening made{std::string(kTokensStream), std::string(kTokenCreated), kOscar};
+  for (const auto& [name, value] : {std::pair("token_id", "t1"), {"actor_id", "ines"}, {"kind", "operator"}})
+    made.payload.set(name, value);
+  for (const char* name : {"scopes", "names"}) made.payload.set(name, json::Value::array());
+  made.payload.set("secret_sha256", sha256_hex("secret"));
+  made.payload.set("created_by", "oscar");
+  made.payload.set("at", "2027-01-01T00:00:00Z");
+  made.exempt = {"/secret_sha256"};
+  ASSERT_TRUE(ledger->writer().run([&](Unit& unit) { return unit.append(made); }));
+  for (int i = 0; i < 600; ++i)
+    ASSERT_TRUE(ledger->writer().run([&](Unit& unit) { return unit.append(note("a", std::to_string(i))); }));
+  const auto reader = store().reader();
+  int seen = 0;
+  const auto size =
+      read_token_entries(**reader, 0, [&](std::string_view type, std::string_view) { seen += type == kTokenCreated; });
+  ASSERT_TRUE(size) << size.error().text();
+  EXPECT_EQ(*size, 602u);
+  EXPECT_EQ(seen, 1);
+  seen = 0;
+  ASSERT_TRUE(read_token_entries(**reader, 2, [&](std::string_view, std::string_view) { ++seen; }));
+  EXPECT_EQ(seen, 0) << "those up to there were read already";
+}
+
+// --- a store that was restored or cut -------------------------------------------------------------------------------------
+
+// A seal that this node never made of this store: its own of a longer ledger, or of another one.
+std::string made_up_seal(const std::string& origin, std::uint64_t size) {
+  SystemRandom random;
+  const auto key = ledger::SigningKey::make(origin, random);
+  const ledger::SigningKey* keys[] = {&key};
+  return ledger::sign_note(ledger::checkpoint_text({origin, size, sha256("another ledger")}), keys);
+}
+
+TEST_P(Runtime, a_store_behind_the_nodes_own_seal_records_nothing_until_it_is_accepted) {
+  for (const std::uint64_t kept_size : {std::uint64_t{50}, std::uint64_t{2}}) {
+    SCOPED_TRACE(kept_size);
+    made_ = GetParam().make(clock_, {});
+    std::string origin;
+    {
+      const auto ledger = open();
+      origin = ledger->origin();
+      for (int i = 0; i < 3; ++i)
+        ASSERT_TRUE(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "x")); }));
+      EXPECT_TRUE(ledger->setbacks().empty());
+    }
+    const auto files = ledger::KeyFiles::open(keys_.path() / origin.substr(origin.rfind('/') + 1), {});
+    ASSERT_TRUE(files);
+    const auto kept = files->last_seal();
+    ASSERT_TRUE(kept && *kept) << "an orderly end keeps the newest seal";
+    EXPECT_NE((**kept).find("\n4\n"), std::string::npos) << **kept;
+    ASSERT_TRUE(files->write_last_seal(made_up_seal(origin, 1))) << "fewer entries";
+    EXPECT_EQ(*files->last_seal(), *kept) << "it never goes back";
+    ASSERT_TRUE(files->write_last_seal(made_up_seal(origin, kept_size), true));
+
+    VerifyOptions options;
+    options.own = KeptCheckpoint{"this node", **files->last_seal()};
+    const std::string found = kept_size == 50 ? "LEDGER_CUT" : "LEDGER_FORK";
+    EXPECT_EQ(code_of(verified(options).broken), found);
+    {
+      const auto ledger = open();
+      ASSERT_EQ(ledger->setbacks().size(), 1u);
+      EXPECT_EQ(ledger->setbacks()[0].is_shorter, kept_size == 50);
+      const auto refused = ledger->writer().run([](Unit& unit) { return unit.append(note("a", "y")); });
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, "LEDGER_BEHIND");
+      EXPECT_EQ(ledger->rotate_key(kOscar).error().code, "LEDGER_BEHIND");
+      EXPECT_EQ(ledger->add_witness(kOscar, "folder:/x").error().code, "LEDGER_BEHIND");
+    }
+    EXPECT_EQ(entries().size(), 4u);
+    {
+      const auto ledger = open();
+      ASSERT_EQ(ledger->setbacks().size(), 1u) << "a restart accepts nothing";
+      const auto accepted = ledger->accept_restore(kOscar, "the disk failed");
+      ASSERT_TRUE(accepted) << accepted.error().text();
+      EXPECT_TRUE(ledger->setbacks().empty());
+      EXPECT_EQ(ledger->accept_restore(kOscar, "again").error().code, "LEDGER_DRAFT");
+      EXPECT_TRUE(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "y")); }));
+    }
+    // The entry names what was accepted: also where the file is still the one that was.
+    ASSERT_TRUE(files->write_last_seal(made_up_seal(origin, kept_size), true));
+    const auto ledger = open();
+    EXPECT_TRUE(ledger->setbacks().empty());
+    const auto all = entries();
+    ASSERT_EQ(all.size(), 6u);
+    EXPECT_EQ(all[4].type, kRestoreAccepted);
+    EXPECT_EQ(all[4].actor_id, "oscar");
+    const auto payload = json::parse(all[4].payload);
+    EXPECT_EQ(payload->root()["note"].string(), "the disk failed");
+    EXPECT_EQ(payload->root()["found"]["size"].number_text(), "4");
+    EXPECT_EQ(payload->root()["kept"].element(0)["size"].number_text(), std::to_string(kept_size));
+    const VerifyReport report = verified(options);
+    EXPECT_EQ(code_of(report.broken), "whole");
+    EXPECT_NE(std::ranges::count(codes(report.warnings), "LEDGER_RESTORED"), 0);
+    expect_tables_agree();
+  }
+}
+
+TEST_P(Runtime, a_file_that_is_no_seal_of_this_ledger_says_nothing) {
+  std::string origin;
+  {
+    const auto ledger = open();
+    origin = ledger->origin();
+  }
+  const auto files = ledger::KeyFiles::open(keys_.path() / origin.substr(origin.rfind('/') + 1), {});
+  for (const std::string& text : {std::string("not a seal"), std::string(), made_up_seal("baton/ledger/other", 99)}) {
+    std::ofstream(files->folder() / "last.seal", std::ios::trunc) << text;
+    const auto ledger = open();
+    EXPECT_TRUE(ledger->setbacks().empty()) << text;
+    EXPECT_TRUE(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "x")); }));
+  }
+}
+
+TEST_P(Runtime, a_witness_that_has_seen_more_is_noticed_at_the_start) {
+  TemporaryFolder folder;
+  const std::string witness = "folder:" + folder.path().string();
+  std::string origin;
+  {
+    const auto ledger = open();
+    origin = ledger->origin();
+    ASSERT_TRUE(ledger->add_witness(kOscar, witness));
+    EXPECT_TRUE(ledger->settle_witnesses().empty());
+  }
+  EXPECT_TRUE(open()->setbacks().empty());
+  ASSERT_TRUE(keep_seal(witness, made_up_seal(origin, 70)));
+  const auto ledger = open();
+  ASSERT_EQ(ledger->setbacks().size(), 1u);
+  EXPECT_EQ(ledger->setbacks()[0].kept.keeper, "the witness " + witness);
+  EXPECT_EQ(ledger->writer().run([](Unit& unit) { return unit.append(note("a", "x")); }).error().code, "LEDGER_BEHIND");
+}
+
 // --- witnesses ------------------------------------------------------------------------------------------------------------
 
 TEST_P(Runtime, a_folder_and_a_git_note_keep_the_newest_seal) {
@@ -999,6 +1192,12 @@ void fail_at_every_operation(const store::Backend& backend, bool after_commit) {
     const auto rebuilt = rebuild_and_compare(made->store(), *scratch);
     ASSERT_TRUE(rebuilt);
     EXPECT_FALSE(rebuilt->difference) << "at " << n << ": " << rebuilt->difference->message;
+    if (head->size != 0) {
+      // The seal beside the key is never ahead of the store.
+      const auto again = Ledger::open(made->store(), clock, random, {keys.path(), {}});
+      ASSERT_TRUE(again) << again.error().text();
+      EXPECT_TRUE((*again)->setbacks().empty()) << "at " << n << ": " << (*again)->setbacks().front().problem();
+    }
     if (untouched) {
       EXPECT_EQ(acknowledged.size(), 3u);
     }

@@ -167,6 +167,14 @@ def the_ways_ci_fails(story):
     assert passed.status == 200 and passed.json["work"]["phase"] == "READY_FOR_REVIEW", passed
 
 
+def a_token_counts_on_every_node_at_once(story):
+    """Made on one node, shown to the other in the next moment."""
+    for _ in range(20):
+        token = story.token("alice", "agent")
+        shown = story.second.request("GET", "/v1/work", token=token, tcp=True)
+        assert shown.status == 200, shown
+
+
 def an_agent_stays_an_agent(story):
     """Under a supervised agent the operator's token is worth nothing, on the socket; and a session's bearer is an agent on TCP."""
     node = story.second
@@ -211,6 +219,7 @@ def main():
         first = workspace.serve("a")
         second = workspace.serve("b") if postgres else first
         story = Story(workspace, operator, first, second)
+        a_token_counts_on_every_node_at_once(story)
         the_whole_story(story, kill_first=bool(postgres))
         the_ways_ci_fails(story)
         an_agent_stays_an_agent(story)

@@ -98,6 +98,7 @@ void add_ledger(Command& app, Action& chosen) {
   add_ledger_stats(*ledger, chosen);
   add_ledger_append(*ledger, chosen);
   add_ledger_erase(*ledger, chosen);
+  add_ledger_accept_restore(*ledger, chosen);
 }
 
 }  // namespace baton::cli

@@ -19,6 +19,7 @@ void add_ledger_export(Command& ledger, Action& chosen);
 void add_ledger_prove(Command& ledger, Action& chosen);
 void add_ledger_seal(Command& ledger, Action& chosen);
 void add_ledger_keys(Command& ledger, Action& chosen);
+void add_ledger_accept_restore(Command& ledger, Action& chosen);
 void add_ledger_erase(Command& ledger, Action& chosen);
 
 // One entry for people, on one line; or all of it when `whole`.

@@ -10,6 +10,7 @@
 #include "cli/stores.h"
 #include "ledger/export.h"
 #include "ledger/receipt.h"
+#include "runtime/ledger.h"
 #include "runtime/rebuild.h"
 #include "runtime/verify.h"
 
@@ -83,9 +84,20 @@ Result<Verdict> verify_file(World& world, const std::string& file, const runtime
   return verdict;
 }
 
-Result<Verdict> verify_store(World& world, const VerifyArguments& arguments, const runtime::VerifyOptions& options) {
+// What the node of this user has kept of the ledger. Read before the store is, which goes on meanwhile.
+std::optional<runtime::KeptCheckpoint> own_seal(World& world, const StoreOptions& options, store::Store& store) {
+  const auto reader = store.reader();
+  const auto origin = reader ? runtime::origin_of(**reader) : tl::make_unexpected(reader.error());
+  const auto place = ledger_place(world, options);
+  if (!origin || !*origin || !place) return std::nullopt;
+  auto note = runtime::last_seal_of(*place, **origin);
+  return note ? std::optional(runtime::KeptCheckpoint{"this node", std::move(*note)}) : std::nullopt;
+}
+
+Result<Verdict> verify_store(World& world, const VerifyArguments& arguments, runtime::VerifyOptions options) {
   const auto store = open_to_read(world, arguments.store.store);
   if (!store) return tl::make_unexpected(store.error());
+  options.own = own_seal(world, arguments.store, **store);
   auto report = runtime::verify(**store, options);
   if (!report) return tl::make_unexpected(report.error());
   Verdict verdict{std::move(*report), {}};
@@ -312,7 +324,7 @@ void add_ledger_verify(Command& ledger, Action& chosen) {
   Command* command = ledger.add_subcommand("verify", "Is the ledger whole? Every entry, seal, tree row and blob");
   command->add_option("LOCATION", arguments->location,
                       "A store or an exported file, instead of --store; - reads an export");
-  add_store_options(*command, arguments->store, false);
+  add_store_options(*command, arguments->store, true);
   command->add_option("--public-key", arguments->public_key, "A file with the ledger's public key, got another way");
   command
       ->add_option("--checkpoint", arguments->checkpoints,

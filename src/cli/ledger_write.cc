@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/ledger.h"
 #include "cli/stores.h"
+#include "cli/terminal.h"
 #include "cli/work.h"
 #include "diagnostics/diagnostic.h"
 #include "json/parse.h"
@@ -275,6 +276,59 @@ int retire(World& world, const KeysArguments& arguments) {
        .what = "the key was retired"});
 }
 
+// --- accept-restore -----------------------------------------------------------------------------------------------------
+
+struct AcceptArguments {
+  NodeOptions node;
+  std::string note;
+  bool yes = false;
+};
+
+// What the operator is to know before saying yes; nothing was kept that the store does not have: an empty list.
+Result<json::Value> setbacks_of(World& world, const NodeOptions& options, bool by_node) {
+  json::Value out = json::Value::array();
+  if (by_node) {
+    auto client = Client::open(world, options, Presents::Operator);
+    if (!client) return tl::make_unexpected(client.error());
+    const auto answer = client->get("/v1/status");
+    if (!answer) return tl::make_unexpected(answer.error());
+    if (!answer->ok())
+      return failure("reading the node's status", "it answered with status " + std::to_string(answer->status));
+    const json::Node behind = answer->root()["ledger"]["behind"];
+    return behind.is_array() ? json::Value::copy(behind) : std::move(out);
+  }
+  const auto open = open_to_write(world, options.store, false);
+  if (!open) return tl::make_unexpected(open.error());
+  for (const runtime::Setback& setback : open->ledger->setbacks()) out.push(setback.to_json());
+  return out;
+}
+
+int accept_restore(World& world, const AcceptArguments& arguments) {
+  const auto by_node = goes_through_a_node(world, arguments.node);
+  if (!by_node) return could_not(world, by_node.error());
+  const auto setbacks = setbacks_of(world, arguments.node, *by_node);
+  if (!setbacks) return could_not(world, setbacks.error());
+  if (setbacks->elements().empty())
+    return could_not(world, "nothing to accept: the store has all that was kept elsewhere"), kNo;
+  for (const json::Value& one : setbacks->elements())
+    if (const json::Value* problem = one.find("problem"); problem != nullptr && problem->is_string())
+      world.print_error("the store was restored or cut: " + printable(problem->string(), 400) + "\n");
+  if (!arguments.yes) {
+    world.print_error(
+        "What is missing is lost for good once this store is accepted: what was approved, revoked or used up in\n"
+        "the missing entries is as if it had not happened.\n");
+    const auto yes = ask_yes(world, "Accept this store as it is? [y/N] ");
+    if (!yes) return could_not(world, yes.error());
+    if (!*yes) return could_not(world, "not accepted; nothing was recorded"), kNo;
+  }
+  Change wanted{
+      .path = "/v1/ledger/restore/accept",
+      .directly = [&](runtime::Ledger& ledger) { return ledger.accept_restore(operator_of(world), arguments.note); },
+      .what = "the store is accepted as it is"};
+  wanted.body.set("note", arguments.note);
+  return change(world, arguments.node, wanted);
+}
+
 // --- erase --------------------------------------------------------------------------------------------------------------
 
 struct EraseArguments {
@@ -363,6 +417,21 @@ void add_ledger_keys(Command& ledger, Action& chosen) {
   retiring->add_option("KEY_ID", arguments->key_id, "As `baton ledger keys` lists it")->required();
   retiring->callback(
       [arguments, &chosen] { chosen = [arguments](World& world) { return retire(world, *arguments); }; });
+}
+
+void add_ledger_accept_restore(Command& ledger, Action& chosen) {
+  auto arguments = std::make_shared<AcceptArguments>();
+  Command* command =
+      ledger.add_subcommand("accept-restore", "Accept a store that was restored or cut; recording goes on");
+  command->add_option("--note", arguments->note, "Why; recorded");
+  command->add_flag("--yes", arguments->yes, "Do not ask at the terminal");
+  add_node_options(*command, arguments->node, Presents::Operator, Changes::Nothing);
+  examples(*command,
+           "  baton ledger accept-restore --note 'disk failure, backup of Monday'\n"
+           "  baton ledger accept-restore --yes --note 'restore drill'\n"
+           "\nExit status: 0 accepted, 1 nothing to accept, refused or not confirmed, 2 could not.");
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments](World& world) { return accept_restore(world, *arguments); }; });
 }
 
 void add_ledger_erase(Command& ledger, Action& chosen) {

@@ -56,7 +56,11 @@ bool is_whole(const json::Value& adoption) {
   const json::Value* whole = adoption.find("whole");
   return whole != nullptr && whole->kind() == json::Kind::Boolean && whole->boolean();
 }
-int status_of(const json::Value& adoptions) {
+// Is nothing recorded, because the store was restored or cut?
+bool is_behind(json::Node status) { return status["ledger"]["behind"].is_array(); }
+
+int status_of(json::Node status, const json::Value& adoptions) {
+  if (is_behind(status)) return kNo;
   if (!adoptions.is_array()) return kYes;
   for (const json::Value& one : adoptions.elements())
     if (!is_whole(one)) return kNo;
@@ -114,7 +118,7 @@ int status(World& world, const Arguments& arguments) {
     out.set("running", true);
     out.set("adoptions", adoptions.is_array() ? adoptions : json::Value::array());
     world.print(json::write(out) + "\n");
-    return status_of(adoptions);
+    return status_of(answer->root(), adoptions);
   }
   const json::Node root = answer->root();
   std::vector<ShownWork> held;
@@ -147,11 +151,18 @@ int status(World& world, const Arguments& arguments) {
       sessions.push_back(count + " " + printable(state.name(), 32));
   line("work", phases.empty() ? "none" : join(phases, ", "));
   line("sessions", join(sessions, ", "));
+  for (const json::Node one : root["ledger"]["behind"].elements())
+    out += painted("the store was restored or cut", "31", world.colour) + ": " + shown(one["problem"], 400) + "\n";
+  if (is_behind(root))
+    out +=
+        "  nothing is recorded, so nothing is allowed, until an operator has put back the newest store or accepted "
+        "this "
+        "one (LEDGER_BEHIND)\n";
   world.print(out);
   print_held(world, held);
   print_alarms(world, *client);
   print_adoptions(world, adoptions);
-  return status_of(adoptions);
+  return status_of(root, adoptions);
 }
 
 int stop(World& world, const Arguments& arguments) {
@@ -178,7 +189,7 @@ void add_status(Command& app, Action& chosen) {
            "  baton status\n  baton status --node https://baton.example.org:7070 --token-file t --format json\n"
            "\nStarts no node. Exit status: 0 one runs, 1 none, or a coding agent that was adopted is no longer wired "
            "as it was,\n"
-           "2 could not tell.");
+           "or the store was restored or cut and nobody has accepted it, 2 could not tell.");
   command->callback([arguments, &chosen] { chosen = [arguments](World& world) { return status(world, *arguments); }; });
 }
 

@@ -74,6 +74,7 @@ void admit_key(const AskedPtr& asked);
 void retire_key(const AskedPtr& asked);
 void add_witness(const AskedPtr& asked);
 void remove_witness(const AskedPtr& asked);
+void accept_restore(const AskedPtr& asked);
 void erase_blob(const AskedPtr& asked);
 
 // node_handlers.cc

@@ -68,6 +68,11 @@ void remove_witness(const AskedPtr& asked) {
   });
 }
 
+void accept_restore(const AskedPtr& asked) {
+  record(asked,
+         [](Asked& by, runtime::Ledger& ledger) { return ledger.accept_restore(actor_of(by), by.body.text("note")); });
+}
+
 void erase_blob(const AskedPtr& asked) {
   read_then(asked, [](const AskedPtr& by) {
     const auto reader = by->workings().around.store.reader();

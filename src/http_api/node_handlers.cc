@@ -104,6 +104,11 @@ Result<json::Value> status_of_node(Workings& workings) {
   ledger.set("origin", around.ledger.origin());
   ledger.set("size", *size);
   ledger.set("answer_key", ledger::answer_key_text(workings.answer_key));
+  if (const auto setbacks = around.ledger.setbacks(); !setbacks.empty()) {
+    json::Value behind = json::Value::array();
+    for (const runtime::Setback& setback : setbacks) behind.push(setback.to_json());
+    ledger.set("behind", std::move(behind));
+  }
   const runtime::NodeFigures figures = around.node.figures();
   const net::ServerFigures server = server_figures(around);
   node.set("pid", ::getpid());

@@ -28,6 +28,8 @@ namespace fs = std::filesystem;
 constexpr const char* kSealKey = "seal.key";
 constexpr const char* kNextSealKey = "seal.key.next";
 constexpr const char* kRedactionKey = "redaction.key";
+constexpr const char* kLastSeal = "last.seal";
+constexpr const char* kLastSealDraft = ".last.seal.next";
 // The form in which Go's note package keeps a signer; then the parts of a verifier key, with the seed for the public key.
 constexpr std::string_view kSignerPrefix = "PRIVATE+KEY+";
 constexpr std::string_view kRedactionPrefix = "baton-redaction-key+";
@@ -282,6 +284,55 @@ Result<void> KeyFiles::finish_rotation() const {
   if (::rename((folder_ / kNextSealKey).c_str(), (folder_ / kSealKey).c_str()) != 0)
     return failure("putting the new key in the old one's place in " + folder_.string(), why(errno));
   return sync_folder(folder_);
+}
+
+Result<std::optional<std::string>> KeyFiles::last_seal() const {
+  const fs::path file = folder_ / kLastSeal;
+  const auto trouble = [&](std::string_view why_not) {
+    return failure("reading " + file.string(), std::string(why_not));
+  };
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor) {
+    if (errno == ENOENT) return std::nullopt;
+    return trouble(why(errno));
+  }
+  struct stat status = {};
+  if (::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return trouble("it is not a plain file");
+  if (status.st_size <= 0 || static_cast<std::size_t>(status.st_size) > limits::kWitnessNoteBytesMax)
+    return trouble("it holds no seal");
+  std::string note(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t have = 0;
+  while (have < note.size()) {
+    const ssize_t count = ::read(descriptor.get(), note.data() + have, note.size() - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return trouble(why(errno));
+    if (count == 0) break;
+    have += static_cast<std::size_t>(count);
+  }
+  if (have != note.size()) return trouble("it holds no seal");
+  return std::optional(std::move(note));
+}
+
+Result<void> KeyFiles::write_last_seal(std::string_view note, bool even_back) const {
+  const auto held = lock();  // nodes of one user may share the folder
+  if (!held) return tl::make_unexpected(held.error());
+  if (!even_back) {
+    const auto size_of = [](std::string_view text) -> std::uint64_t {
+      const auto parsed = parse_note(text);
+      const auto checkpoint = parsed ? parse_checkpoint(parsed->text) : std::nullopt;
+      return checkpoint ? checkpoint->size : 0;
+    };
+    const auto there = last_seal();
+    if (there && *there && size_of(**there) >= size_of(note)) return {};
+  }
+  const fs::path file = folder_ / kLastSeal, draft = folder_ / kLastSealDraft;
+  {
+    const Descriptor descriptor(
+        ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+    if (!descriptor || !write_all(descriptor.get(), note)) return write_failure(file, errno);
+  }
+  if (::rename(draft.c_str(), file.c_str()) != 0) return write_failure(file, errno);
+  return {};
 }
 
 Result<KeyFiles::Lock> KeyFiles::lock() const {

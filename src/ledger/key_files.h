@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder of a ledger's private keys: `seal.key` (Ed25519) and `redaction.key` (for keyed hashes), mode 0600 in a
-// folder of mode 0700. Made at first use, written to disk before they are used, never inside the store's folder.
+// folder of mode 0700. Made at first use, written to disk before they are used, never inside the store's folder. Beside
+// them lies `last.seal`, the newest seal that was made here.
 //
 // A rotation writes `seal.key.next` first, then the entry, then renames: whichever of the two the ledger names is taken
 // when a crash came between. A next key that the ledger does not name is left for the next rotation, never dropped: its
@@ -38,6 +39,12 @@ class KeyFiles {
   Result<void> write_next_seal_key(const SigningKey& key) const;
   Result<void> write_redaction_key(const RedactionKey& key) const;
   Result<void> finish_rotation() const;  // seal.key.next becomes seal.key
+
+  // The newest seal that this node made: what its store must still have when it starts again. Not a secret, and not synced:
+  // after a power cut an older one may be there, or none. Nothing when there is no such file; a Failure when it cannot be read.
+  Result<std::optional<std::string>> last_seal() const;
+  // The file is there whole, as it was or as it is to be. Keeps one of more entries, unless `even_back`.
+  Result<void> write_last_seal(std::string_view note, bool even_back = false) const;
 
   // Whoever changes the keys, or settles a change, holds this: among threads and processes.
   class Lock {

@@ -136,7 +136,7 @@ Result<FoundConfig> find_config(cli::World& world, const cli::ServeOptions& opti
 
 // Those the configuration names and the ledger does not have yet.
 Result<void> add_witnesses(store::Store& store, runtime::Ledger& ledger, const std::vector<std::string>& wanted) {
-  if (wanted.empty()) return {};
+  if (wanted.empty() || ledger.writer().is_barred()) return {};
   std::vector<std::string> present;
   {
     const auto reader = store.reader();

@@ -34,7 +34,7 @@ constexpr std::array kCommands = {
     BatonCommand{"handoff", kAll},
     BatonCommand{"init", {}, kAll},
     BatonCommand{"json", kAll},
-    BatonCommand{"ledger", "export prove show stats tail verify", "append erase keys seal"},
+    BatonCommand{"ledger", "export prove show stats tail verify", "accept-restore append erase keys seal"},
     BatonCommand{"lock", {}, kAll},
     BatonCommand{"mcp", kAll, "approve-changes lock"},
     BatonCommand{"operator", {}, kAll},

@@ -339,7 +339,8 @@ tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, 
   std::optional<Opener> above;
   if (!descent.session_id.empty()) {
     above = answer(opener_of(descent.session_id));
-    if (outage || (above && !above->is_welcome)) return refuse(Code::ACCESS_SESSION);
+    // Also where the session is not there: then it is not known which agent it is.
+    if (outage || !above || !above->is_welcome) return refuse(Code::ACCESS_SESSION);
     if (above && opener && caller.session_id != descent.session_id &&
         (opener->actor_id != above->actor_id || is_anothers(caller.session_id, presented)))
       return refuse(Code::ACCESS_OTHER_AGENT);

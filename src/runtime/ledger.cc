@@ -21,6 +21,8 @@ using ledger::SigningKey;
 
 constexpr std::string_view kOriginPrefix = "baton/ledger/";
 constexpr std::string_view kOpening = "opening the ledger";
+// A witness that takes longer is asked again when a seal is brought to it.
+constexpr auto kWitnessAtStart = std::chrono::milliseconds(2000);
 
 // The id is a folder's name: nothing but what mint_id makes may get that far.
 Result<std::string> id_of(std::string_view origin) {
@@ -132,6 +134,13 @@ ledger::Draft statement(std::string_view type, const ledger::Actor& actor, std::
 
 }  // namespace
 
+std::optional<std::string> last_seal_of(const LedgerPlace& place, std::string_view origin) {
+  const auto files = key_files(place, origin);
+  if (!files) return std::nullopt;
+  auto seal = files->last_seal();
+  return seal ? std::move(*seal) : std::nullopt;
+}
+
 Result<std::optional<std::string>> origin_of(store::Reader& reader) {
   const auto seal = reader.newest_seal();
   if (!seal) return tl::make_unexpected(seal.error());
@@ -152,8 +161,66 @@ Ledger::Ledger(store::Store& store, Clock& clock, Random& random, KeyFiles files
       origin_(std::move(origin)),
       redaction_key_(redaction_key),
       witnesses_(std::make_unique<WitnessKeeper>(std::move(witnesses))),
-      writer_(std::make_unique<Writer>(store, clock, Sealing{origin_, std::move(key), [this] { return own_key(); }},
-                                       WriterOptions(), [this](const store::Seal& seal) { witnesses_->offer(seal); })) {
+      last_seal_(std::make_unique<LastSealKeeper>(files_)),
+      writer_(std::make_unique<Writer>(
+          store, clock, Sealing{origin_, std::move(key), [this] { return own_key(); }}, WriterOptions(),
+          [this](const store::Seal& seal) {
+            witnesses_->offer(seal);
+            last_seal_->offer(seal);
+          },
+          [this](const ledger::Checkpoint& committed) {
+            auto setbacks = find_setbacks(store_, {{"this node", {}, committed}});
+            // That it went back is known; only what is there now could not be read.
+            if (!setbacks || setbacks->empty()) setbacks = std::vector<Setback>{{{"this node", {}, committed}}};
+            return noticed(std::move(*setbacks));
+          })) {}
+
+Failure Ledger::noticed(std::vector<Setback> setbacks) {
+  const std::lock_guard lock(setbacks_mutex_);
+  setbacks_ = std::move(setbacks);
+  return failure_of(Code::LEDGER_BEHIND, "recording", {{"problem", setbacks_.front().problem()}}).value();
+}
+
+std::vector<Setback> Ledger::setbacks() const {
+  const std::lock_guard lock(setbacks_mutex_);
+  return setbacks_;
+}
+
+Result<void> Ledger::compare_with_kept(const std::vector<std::string>& witnesses) {
+  std::vector<KeptSeal> kept;
+  const auto keep = [&](std::string keeper, std::string note) {
+    if (auto one = kept_seal_of(std::move(keeper), std::move(note), origin_)) kept.push_back(std::move(*one));
+  };
+  if (auto own = files_.last_seal(); own && *own) keep("this node", std::move(**own));
+  for (const std::string& witness : witnesses)
+    if (auto seal = kept_seal(witness, origin_, kWitnessAtStart); seal && *seal)
+      keep("the witness " + witness, std::move(**seal));
+  auto setbacks = find_setbacks(store_, kept);
+  if (!setbacks) return tl::make_unexpected(setbacks.error());
+  if (!setbacks->empty()) writer_->bar(noticed(std::move(*setbacks)));
+  return {};
+}
+
+Result<Acknowledgement> Ledger::accept_restore(const ledger::Actor& actor, std::string_view note) {
+  const std::vector<Setback> accepted = setbacks();
+  if (accepted.empty())
+    return failure_of(Code::LEDGER_DRAFT, "accepting the store",
+                      {{"problem", "would accept nothing: the store has all that was kept elsewhere"}});
+  Happening happening{std::string(kLedgerStream), std::string(kRestoreAccepted), actor};
+  happening.payload = accepted_payload(accepted, note);
+  std::vector<std::string> exempt = {"/found/root"};
+  for (std::size_t i = 0; i < accepted.size(); ++i)
+    for (const char* name : {"/root", "/seal", "/keeper"}) exempt.push_back("/kept/" + std::to_string(i) + name);
+  happening.exempt.assign(exempt.begin(), exempt.end());
+  auto recorded = writer_->lift_bar([&](Unit& unit) { return unit.append(happening); });
+  if (!recorded) return recorded;
+  {
+    const std::lock_guard lock(setbacks_mutex_);
+    setbacks_.clear();
+  }
+  // Should it fail, the entry says that what is kept was accepted.
+  static_cast<void>(last_seal_->replace(*recorded->seal));
+  return recorded;
 }
 
 Result<std::unique_ptr<Ledger>> Ledger::create(store::Store& store, Clock& clock, Random& random,
@@ -203,8 +270,10 @@ Result<std::unique_ptr<Ledger>> Ledger::open(store::Store& store, Clock& clock, 
     if (!redaction_key) return tl::make_unexpected(redaction_key.error());
     auto witnesses = witnesses_of(**reader);
     if (!witnesses) return tl::make_unexpected(witnesses.error());
-    return std::unique_ptr<Ledger>(new Ledger(store, clock, random, std::move(*files), **origin, *redaction_key,
-                                              std::move(*key), std::move(*witnesses)));
+    std::unique_ptr<Ledger> opened(
+        new Ledger(store, clock, random, std::move(*files), **origin, *redaction_key, std::move(*key), *witnesses));
+    if (auto compared = opened->compare_with_kept(*witnesses); !compared) return tl::make_unexpected(compared.error());
+    return opened;
   }
   return failure_of(Code::STORE_CONFLICT, std::string(kOpening));
 }

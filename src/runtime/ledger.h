@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "base/result.h"
 #include "ledger/key_files.h"
 #include "ledger/note.h"
+#include "runtime/restored.h"
 #include "runtime/witness.h"
 #include "runtime/writer.h"
 #include "store/store.h"
@@ -27,6 +29,9 @@ struct LedgerPlace {
   std::filesystem::path keys;          // the folder with a folder for each ledger
   std::filesystem::path store_folder;  // keys may not lie in it; empty when the store has no folder
 };
+
+// The newest seal that this node has kept of a ledger, in the key folder; nothing when there is none that can be read.
+std::optional<std::string> last_seal_of(const LedgerPlace& place, std::string_view origin);
 
 // The origin a store's ledger names in its newest seal; nothing in a new store.
 Result<std::optional<std::string>> origin_of(store::Reader& reader);
@@ -52,12 +57,19 @@ class Ledger {
   // Also sees to it that the content is not left in the store's files; a failure then says so, though the entry is there.
   Result<Acknowledgement> erase_blob(const ledger::Actor& actor, std::string_view sha256, std::string_view reason);
 
+  // What was kept elsewhere and is not in the store: while there is any, the writer refuses with LEDGER_BEHIND.
+  std::vector<Setback> setbacks() const;
+  // Accepts the store as it is, for good; recording goes on. LEDGER_DRAFT when there is nothing to accept.
+  Result<Acknowledgement> accept_restore(const ledger::Actor& actor, std::string_view note);
+
   // Waits until the witnesses have been brought the newest seal; what went wrong, by witness.
   std::vector<std::string> settle_witnesses();
 
  private:
   Ledger(store::Store& store, Clock& clock, Random& random, ledger::KeyFiles files, std::string origin,
          ledger::RedactionKey redaction_key, ledger::SigningKey key, std::vector<std::string> witnesses);
+  Result<void> compare_with_kept(const std::vector<std::string>& witnesses);
+  Failure noticed(std::vector<Setback> setbacks);
   static Result<std::unique_ptr<Ledger>> create(store::Store& store, Clock& clock, Random& random,
                                                 const LedgerPlace& place);
   Result<ledger::SigningKey> own_key() const;
@@ -67,7 +79,10 @@ class Ledger {
   ledger::KeyFiles files_;
   std::string origin_;
   ledger::RedactionKey redaction_key_;
+  mutable std::mutex setbacks_mutex_;
+  std::vector<Setback> setbacks_;
   std::unique_ptr<WitnessKeeper> witnesses_;
+  std::unique_ptr<LastSealKeeper> last_seal_;
   std::unique_ptr<Writer> writer_;
 };
 

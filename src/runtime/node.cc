@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/random.h"
+#include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "ledger/streams.h"
 #include "runtime/feed.h"
@@ -52,6 +53,13 @@ class RunningNode final : public Node {
     started.payload.set("name", name_);
     if (!version.empty()) started.payload.set("version", version);
     if (cases_.config().fast_lane_reads) started.payload.set("fast_lane", true);
+    // Reading goes on; the start is not recorded, like all else (LEDGER_BEHIND).
+    if (ledger_.writer().is_barred()) {
+      if (log_)
+        for (const Setback& setback : ledger_.setbacks())
+          log_(report(Code::LEDGER_BEHIND, {}, {{"problem", setback.problem()}}).message);
+      return {};
+    }
     const auto recorded = ledger_.writer().run([&](Unit& unit) -> Result<void> {
       if (*missing)
         if (auto said = unit.append(unflushed()); !said) return said;
@@ -167,7 +175,9 @@ Result<std::unique_ptr<Node>> Node::start(store::Store& store, Ledger& ledger, C
   // Where the feed begins is settled before anything is read, so that nothing is missed between the two.
   auto feed = LedgerFeed::open(store, options.log);
   if (!feed) return tl::make_unexpected(feed.error());
-  auto outbox = Outbox::start(store, clock, config.webhooks_out,
+  // A store that is not accepted yet is only read: what was sent is not written down in it, nor sent again from it.
+  const bool only_reads = ledger.writer().is_barred();
+  auto outbox = Outbox::start(store, clock, only_reads ? std::vector<workspace::WebhookTarget>() : config.webhooks_out,
                               {.config_folder = options.config_folder, .owner = name, .log = options.log});
   if (!outbox) return tl::make_unexpected(outbox.error());
   auto node = std::make_unique<RunningNode>(store, ledger, clock, cases, access, config, options, name,

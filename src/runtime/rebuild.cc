@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "base/sha256.h"
 #include "base/text.h"
+#include "diagnostics/diagnostic.h"
 #include "json/decimal.h"
 #include "json/parse.h"
 #include "ledger/blob.h"
@@ -14,6 +17,7 @@
 #include "runtime/recheck.h"
 #include "runtime/session_events.h"
 #include "runtime/work_events.h"
+#include "runtime/workflow_events.h"
 #include "store/tables.h"
 
 namespace baton::runtime {
@@ -118,6 +122,8 @@ bool is_same_but_rounded(json::Node left, json::Node right) {
   }
 }
 
+}  // namespace
+
 bool is_same_but_rounded(const store::Value& left, const store::Value& right) {
   const auto *a = std::get_if<std::string>(&left), *b = std::get_if<std::string>(&right);
   if (a == nullptr || b == nullptr) return false;
@@ -126,6 +132,8 @@ bool is_same_but_rounded(const store::Value& left, const store::Value& right) {
   return first && second && first->root().is_object() && !second->root()["rules_version"] &&
          is_same_but_rounded(first->root(), second->root());
 }
+
+namespace {
 
 // Was a session opened with rules before version 2?
 bool is_of_older_rules(const store::EntryRow& row) {
@@ -153,7 +161,7 @@ Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& sto
       return std::optional(difference(table, "the row " + key_of(table, **in_ledger) + " is missing"));
     for (std::size_t i = 0; i < table.columns.size(); ++i)
       if ((**in_store)[i] != (**in_ledger)[i] &&
-          !(may_be_rounded && is_same_but_rounded((**in_store)[i], (**in_ledger)[i])))
+          !(may_be_rounded && runtime::is_same_but_rounded((**in_store)[i], (**in_ledger)[i])))
         return std::optional(difference(table, "in the row " + key_of(table, **in_store) + " the column " +
                                                    std::string(table.columns[i].name) + " is another"));
     ++count;
@@ -166,13 +174,16 @@ Result<std::optional<Diagnostic>> compare(const Table& table, store::Reader& sto
 class Beside {
  public:
   void entry(const store::EntryRow& row) {
-    for (const std::string& sha256 : ledger::blob_references(row.payload)) blobs_[sha256];
+    for (const std::string& sha256 : ledger::blob_references(row.payload)) blobs_[sha256].is_kept = true;
     if (row.payload.find("sha256") == std::string::npos) return;
     const auto payload = json::parse(row.payload);
     if (!payload) return;
     // What is handed over in a workflow is listed by its digest.
     for (const json::Node artifact : payload->root()["artifacts"].elements())
-      if (artifact["sha256"].is_string()) blobs_[std::string(artifact["sha256"].string())];
+      if (artifact["sha256"].is_string()) {
+        Blob& blob = blobs_[std::string(artifact["sha256"].string())];
+        blob.is_kept = blob.is_kept || row.type == kWorkflowOffered;
+      }
     // The one content that is kept encrypted (use_cases/govern.cc, use_cases/tokens.cc).
     const json::Node principal = payload->root()["principal"]["blob"]["sha256"];
     if ((row.type == kSessionOpened || row.type == kTokenCreated) && principal.is_string()) blobs_[std::string(principal.string())].encrypted = true;
@@ -182,12 +193,18 @@ class Beside {
 
   Result<std::optional<Diagnostic>> check(store::Reader& reader, std::uint64_t entries) const {
     std::optional<Diagnostic> found;
+    std::set<std::string, std::less<>> there;
     auto read = reader.find({.table = store::tables::kBlobs}, [&](const Row& row) {
+      there.insert(std::get<std::string>(row[0]));
       if (const std::string problem = problem_of(row); !problem.empty())
         found = difference(store::tables::kBlobs, problem);
       return !found;
     });
     if (!read || found) return read.map([&] { return found; });
+    // The row of an erased blob stays, so that the same content does not come back.
+    for (const auto& [sha256, blob] : blobs_)
+      if (blob.is_kept && !there.contains(sha256))
+        return std::optional(difference(store::tables::kBlobs, "the row `" + sha256 + "` is missing"));
     read = reader.find({.table = store::tables::kWebhookCursors}, [&](const Row& row) {
       const auto *sequence = std::get_if<std::int64_t>(&row[1]), *failures = std::get_if<std::int64_t>(&row[4]);
       if (sequence == nullptr || *sequence < 0 || static_cast<std::uint64_t>(*sequence) > entries)
@@ -204,9 +221,9 @@ class Beside {
  private:
   struct Blob {
     bool encrypted = false, erased = false;
+    bool is_kept = false;  // by what recorded it: there is a row, also after it was erased
   };
 
-  // Whether the bytes are those of the hash is for verify, which reads them for each entry.
   std::string problem_of(const Row& row) const {
     const std::string name = key_of(store::tables::kBlobs, row);
     const auto known = blobs_.find(std::get<std::string>(row[0]));
@@ -214,6 +231,7 @@ class Beside {
     const auto *bytes = std::get_if<std::string>(&row[1]), *key = std::get_if<std::string>(&row[2]);
     if (known->second.erased)
       return bytes != nullptr || key != nullptr ? "the row " + name + " has content that an entry says was erased" : "";
+    if (bytes != nullptr && sha256_hex(*bytes) != known->first) return "the row " + name + " has other content";
     if (known->second.encrypted && bytes != nullptr && (key == nullptr || !ledger::open_blob(*bytes, *key)))
       return "the key in the row " + name + " does not open its content";
     if (!known->second.encrypted && key != nullptr) return "the row " + name + " has a key, and its content is plain";

@@ -16,11 +16,15 @@
 namespace baton::runtime {
 
 struct RebuildReport {
-  std::optional<Diagnostic> difference;  // the first: LEDGER_STORAGE, LEDGER_PROJECTION, or an entry that cannot be folded
+  std::optional<Diagnostic>
+      difference;  // the first: LEDGER_STORAGE, LEDGER_PROJECTION, or an entry that cannot be folded
   std::uint64_t entries = 0;
   std::uint64_t rows = 0;         // compared
   std::uint64_t older_rules = 0;  // decisions of sessions that were opened with other rules: these do not judge them
 };
+
+// Rules before version 2 left numbers rounded in the rows of sessions: is one column of two rows the same but for that?
+bool is_same_but_rounded(const store::Value& left, const store::Value& right);
 
 // `scratch` is an empty store that can be thrown away.
 Result<RebuildReport> rebuild_and_compare(store::Store& store, store::Store& scratch,

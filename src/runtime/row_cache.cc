@@ -128,14 +128,23 @@ Result<void> RowCache::fetch(const Table& table, std::vector<Row> keys) {
   if (keys.empty()) return {};
   auto rows = inner_.get_all(table, keys);
   if (!rows) return tl::make_unexpected(rows.error());
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if ((*rows)[i])
+      if (auto good = checked(table, keys[i]); !good) return good;
   for (std::size_t i = 0; i < keys.size(); ++i) remember(table, keys[i], std::move((*rows)[i]));
   return {};
+}
+
+Result<void> RowCache::checked(const Table& table, const Row& key) {
+  return check_ == nullptr ? Result<void>() : check_->check(table, key);
 }
 
 Result<std::optional<Row>> RowCache::get(const Table& table, const Row& key) {
   if (const Known* there = known(table, key)) return there->row;
   auto row = inner_.get(table, key);
   if (!row) return row;
+  if (*row)
+    if (auto good = checked(table, key); !good) return tl::make_unexpected(good.error());
   return remember(table, key, std::move(*row)).row;
 }
 
@@ -148,8 +157,11 @@ Result<void> RowCache::ask(Answer& answer) {
   if (query.limit != SIZE_MAX) query.limit += changes;
   std::size_t asked = 0;
   std::optional<Row> last;
+  std::vector<Row> unchecked;
+  const bool checks = check_ != nullptr && RowCheck::is_checked(table);
   auto found = inner_.find(query, answer.lock, [&](const Row& row) {
     ++asked;
+    if (checks) unchecked.push_back(store::key_of(table, row));
     if (changes != 0) last = row;
     const Row key = store::key_of(table, row);
     if (answer.lock != Lock::None) remember(table, key, row);
@@ -158,6 +170,9 @@ Result<void> RowCache::ask(Answer& answer) {
     return true;
   });
   if (!found) return found;
+  for (const Row& key : unchecked)
+    if (const Known* there = known(table, key); there == nullptr || !there->is_changed)
+      if (auto good = checked(table, key); !good) return good;
   answer.whole = asked < query.limit;
   if (changes == 0) return {};
   const InOrder before(answer.query);
@@ -274,8 +289,10 @@ Result<void> RowCache::flush() {
     for (auto& [key, known] : tables_[table]) {
       if (!known.is_changed) continue;
       known.is_changed = false;
-      if (known.row && known.stored == Known::Stored::Absent) inserts.push_back(*known.row);
-      else if (known.row && known.stored == Known::Stored::Held) updates.push_back(*known.row);
+      if (known.row && known.stored == Known::Stored::Absent) {
+        inserts.push_back(*known.row);
+        if (check_ != nullptr) check_->trust(*table, key);
+      } else if (known.row && known.stored == Known::Stored::Held) updates.push_back(*known.row);
       else if (known.row) {
         if (auto done = inner_.update(*table, *known.row); !done) return done;
       } else if (known.stored != Known::Stored::Absent) {

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/row_check.h"
 #include "store/store.h"
 
 namespace baton::runtime {
@@ -30,8 +31,10 @@ struct Read {
 
 class RowCache final : public store::Transaction {
  public:
-  // `ahead`: how many use cases there are. A question for the next rows of a queue (Lock::Skip) asks for so many.
-  RowCache(store::Transaction& inner, std::size_t ahead) : inner_(inner), ahead_(ahead) {}
+  // `ahead`: how many use cases there are. A question for the next rows of a queue (Lock::Skip) asks for so many. `check`:
+  // what the store says of a row is checked before anybody sees it; null: it is not.
+  RowCache(store::Transaction& inner, std::size_t ahead, RowCheck* check = nullptr)
+      : inner_(inner), ahead_(ahead), check_(check) {}
 
   // Asks for all of them, in two ways to the store and back.
   Result<void> fetch(std::span<const Read> reads);
@@ -88,6 +91,7 @@ class RowCache final : public store::Transaction {
   };
 
   Result<void> fetch(const store::Table& table, std::vector<store::Row> keys);
+  Result<void> checked(const store::Table& table, const store::Row& key);
   Known& remember(const store::Table& table, const store::Row& key, std::optional<store::Row> row);
   Known* known(const store::Table& table, const store::Row& key);
   void write(const store::Table& table, store::Row key, Known now);
@@ -97,6 +101,7 @@ class RowCache final : public store::Transaction {
 
   store::Transaction& inner_;
   const std::size_t ahead_;
+  RowCheck* const check_;
   std::map<const store::Table*, Rows> tables_;
   std::map<const store::Table*, std::size_t> changes_;  // how many rows of it may be changed; never too few
   std::list<Answer> answers_;

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "base/limits.h"
+#include "base/sha256.h"
+#include "diagnostics/diagnostic.h"
 #include "json/decimal.h"
 #include "json/parse.h"
 #include "ledger/streams.h"
@@ -144,6 +146,13 @@ class Reading {
     }
     const auto* bytes = *row ? std::get_if<std::string>(&(**row)[1]) : nullptr;
     if (bytes == nullptr) return std::nullopt;
+    if (sha256_hex(*bytes) != sha256.string()) {
+      problem_ = failure_of(Code::LEDGER_PROJECTION, "reading a blob",
+                            {{"table", store::tables::kBlobs.name},
+                             {"problem", "the row `" + std::string(sha256.string()) + "` has other content"}})
+                     .value();
+      return std::nullopt;
+    }
     bytes_ += bytes->size();
     return *bytes;
   }

@@ -17,6 +17,7 @@
 #include "ledger/redaction.h"
 #include "ledger/streams.h"
 #include "runtime/ledger_events.h"
+#include "runtime/restored.h"
 #include "runtime/witness.h"
 #include "store/tables.h"
 
@@ -313,45 +314,70 @@ class Witnesses {
   std::set<std::string> names_;
 };
 
+// The kept seals that verified entries accept: the ledger need not have them.
+class Accepted {
+ public:
+  void entry(const store::EntryRow& row) {
+    if (row.type != kRestoreAccepted) return;
+    const std::vector<AcceptedSeal> more = accepted_in(row.payload);
+    seals_.insert(seals_.end(), more.begin(), more.end());
+  }
+  bool has(const ledger::Checkpoint& kept) const {
+    return std::any_of(seals_.begin(), seals_.end(), [&](const AcceptedSeal& one) { return one.is_of(kept); });
+  }
+
+ private:
+  std::vector<AcceptedSeal> seals_;
+};
+
 // Does the ledger agree with what a witness kept? Asked when everything is verified, so that the tree's rows can be trusted;
 // a writer may have brought the witness more than our reader sees: then a new reader must have it.
-Result<std::optional<Break>> compare_with(store::Store& store, const std::string& witness, std::string_view note,
-                                          const ledger::Checkpoint& ours, std::vector<Diagnostic>& warnings) {
-  const std::string name = "the witness " + witness;
-  const auto parsed = ledger::parse_note(note);
-  const auto kept = parsed ? ledger::parse_checkpoint(parsed->text) : std::nullopt;
-  if (!kept) {
-    warnings.push_back(report(Code::LEDGER_WITNESS, {}, {{"witness", witness}, {"problem", "holds no checkpoint"}}));
-    return std::nullopt;
-  }
+Result<std::optional<Break>> compare_with(store::Store& store, const std::string& name, const ledger::Checkpoint& kept,
+                                          const ledger::Checkpoint& ours, const Accepted& accepted,
+                                          std::vector<Diagnostic>& warnings) {
   const auto reader = store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
   const auto head = (*reader)->head();
   if (!head) return tl::make_unexpected(head.error());
-  if (kept->size > head->size)
+  const bool is_shorter = kept.size > head->size;
+  if (!is_shorter && kept.origin == ours.origin) {
+    const auto root = ledger::tree_root(kept.size, ledger::subtree_of(**reader));
+    if (root && *root == kept.root) return std::nullopt;
+  }
+  if (kept.origin == ours.origin && accepted.has(kept)) {
+    const Setback setback{{name, {}, kept}, head->size, {}, is_shorter};
+    warnings.push_back(report(Code::LEDGER_RESTORED, {}, {{"problem", setback.problem()}}));
+    return std::nullopt;
+  }
+  if (is_shorter)
     return std::optional(
         broken(ours.size + 1, Code::LEDGER_CUT,
-               {{"size", std::to_string(ours.size)}, {"kept", name}, {"kept_size", std::to_string(kept->size)}}));
-  const auto root = ledger::tree_root(kept->size, ledger::subtree_of(**reader));
-  if (kept->origin != ours.origin || !root || *root != kept->root)
-    return std::optional(broken(std::min(kept->size, ours.size), Code::LEDGER_FORK,
-                                {{"kept", name}, {"kept_size", std::to_string(kept->size)}}));
-  return std::nullopt;
+               {{"size", std::to_string(ours.size)}, {"kept", name}, {"kept_size", std::to_string(kept.size)}}));
+  return std::optional(broken(std::min(kept.size, ours.size), Code::LEDGER_FORK,
+                              {{"kept", name}, {"kept_size", std::to_string(kept.size)}}));
 }
 
 // What the witnesses kept. One that cannot be asked is a warning: it proves nothing either way.
 Result<std::optional<Break>> ask_witnesses(store::Store& store, const std::set<std::string>& witnesses,
-                                           const ledger::Checkpoint& ours, std::vector<Diagnostic>& warnings) {
+                                           const ledger::Checkpoint& ours, const Accepted& accepted,
+                                           std::vector<Diagnostic>& warnings) {
   if (witnesses.empty()) warnings.push_back(report(Code::LEDGER_WITNESS_NONE, {}));
   for (const std::string& witness : witnesses) {
+    const auto warn = [&](std::string_view problem) {
+      warnings.push_back(report(Code::LEDGER_WITNESS, {}, {{"witness", witness}, {"problem", problem}}));
+    };
     const auto seal = kept_seal(witness, ours.origin);
     if (!seal || !*seal) {
-      warnings.push_back(
-          report(Code::LEDGER_WITNESS, {},
-                 {{"witness", witness}, {"problem", seal ? "has no seal of this ledger" : "cannot be asked"}}));
+      warn(seal ? "has no seal of this ledger" : "cannot be asked");
       continue;
     }
-    auto found = compare_with(store, witness, **seal, ours, warnings);
+    const auto parsed = ledger::parse_note(**seal);
+    const auto kept = parsed ? ledger::parse_checkpoint(parsed->text) : std::nullopt;
+    if (!kept) {
+      warn("holds no checkpoint");
+      continue;
+    }
+    auto found = compare_with(store, "the witness " + witness, *kept, ours, accepted, warnings);
     if (!found || *found) return found;
   }
   return std::nullopt;
@@ -399,6 +425,7 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
   for (const ledger::VerifierKey& key : options.public_keys) verifier.pin(key);
   Blobs blobs(**reader, report);
   Witnesses witnesses;
+  Accepted accepted;
   TreeRows tree(**reader);
   verifier.on_completed([&tree](const ledger::Peaks::Completed& subtree) { tree.completed(subtree); });
   std::string open_streams;  // of the block that is not complete
@@ -419,6 +446,7 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
         if (found(*tree_break)) break;
       }
       witnesses.entry(row);
+      accepted.entry(row);
       const auto blob_break = blobs.entry(row);
       if (!blob_break) return tl::make_unexpected(blob_break.error());
       if (found(*blob_break)) break;
@@ -464,10 +492,21 @@ Result<VerifyReport> verify(store::Store& store, const VerifyOptions& options) {
   if (!tree_break) return tl::make_unexpected(tree_break.error());
   if (found(*tree_break)) return report;
   if (found(blobs.finish())) return report;
+  if (options.own) {
+    const auto own = kept_seal_of(options.own->name, options.own->note, report.checkpoint.origin);
+    if (own) {
+      auto compared = compare_with(store, own->keeper, own->checkpoint, report.checkpoint, accepted, report.warnings);
+      if (!compared) return tl::make_unexpected(compared.error());
+      if (found(std::move(*compared))) return report;
+    } else {
+      report.warnings.push_back(baton::report(
+          Code::LEDGER_WITNESS, {}, {{"witness", options.own->name}, {"problem", "has no seal of this ledger"}}));
+    }
+  }
   std::set<std::string> asked(options.witnesses.begin(), options.witnesses.end());
   if (options.ask_witnesses) asked.insert(witnesses.names().begin(), witnesses.names().end());
   if (options.ask_witnesses || !asked.empty()) {
-    auto witnessed = ask_witnesses(store, asked, report.checkpoint, report.warnings);
+    auto witnessed = ask_witnesses(store, asked, report.checkpoint, accepted, report.warnings);
     if (!witnessed) return tl::make_unexpected(witnessed.error());
     if (found(std::move(*witnessed))) return report;
   }

@@ -27,6 +27,7 @@ struct VerifyOptions {
   std::vector<ledger::VerifierKey> public_keys = {};  // the first key, or one that sealed: one of them must be met
   std::vector<KeptCheckpoint> kept = {};
   std::vector<std::string> witnesses = {};  // known another way
+  std::optional<KeptCheckpoint> own = {};   // the newest seal that this node has kept beside its key
   bool ask_witnesses = true;                // also those the ledger names
   unsigned threads = 2;
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};

@@ -230,9 +230,11 @@ Result<void> keep_at_url(std::string_view witness, std::string_view note) {
   return {};
 }
 
-Result<std::optional<std::string>> kept_at_url(std::string_view witness) {
-  const auto answer =
-      net::send({.method = "GET", .url = std::string(witness), .answer_bytes_max = limits::kWitnessNoteBytesMax});
+Result<std::optional<std::string>> kept_at_url(std::string_view witness, std::chrono::milliseconds timeout) {
+  const auto answer = net::send({.method = "GET",
+                                 .url = std::string(witness),
+                                 .timeout = timeout,
+                                 .answer_bytes_max = limits::kWitnessNoteBytesMax});
   if (!answer) return trouble(witness, "cannot be reached: " + answer.error().reason);
   if (answer->status == 404) return std::nullopt;
   if (answer->status / 100 != 2) return trouble(witness, "answered with status " + std::to_string(answer->status));
@@ -286,11 +288,12 @@ Result<void> keep_seal(std::string_view witness, std::string_view note) {
   return bring(witness, offered->origin, note);
 }
 
-Result<std::optional<std::string>> kept_seal(std::string_view witness, std::string_view origin) {
+Result<std::optional<std::string>> kept_seal(std::string_view witness, std::string_view origin,
+                                             std::chrono::milliseconds timeout) {
   if (auto checked = check_witness(witness); !checked) return tl::make_unexpected(checked.error());
   if (const auto folder = after(witness, "folder:")) return kept_in_folder(witness, *folder, origin);
   if (const auto repository = after(witness, "git:")) return kept_in_git(witness, *repository, origin);
-  return kept_at_url(witness);
+  return kept_at_url(witness, timeout);
 }
 
 // --- the keeper ---------------------------------------------------------------------------------------------------------

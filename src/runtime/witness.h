@@ -9,6 +9,7 @@
 // A witness never goes back: one that has seen more entries than a seal offers refuses it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -31,7 +32,8 @@ Result<void> check_witness(std::string_view witness);
 Result<void> keep_seal(std::string_view witness, std::string_view note);
 
 // The seal that a witness has of this ledger; nothing when it has none.
-Result<std::optional<std::string>> kept_seal(std::string_view witness, std::string_view origin);
+Result<std::optional<std::string>> kept_seal(std::string_view witness, std::string_view origin,
+                                             std::chrono::milliseconds timeout = std::chrono::seconds(10));
 
 // Brings the newest seal to every witness in the background, at most once a second: between two seals nothing is gained by
 // keeping the first.

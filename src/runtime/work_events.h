@@ -9,6 +9,8 @@
 namespace baton::runtime {
 
 inline std::string work_stream(std::string_view work_id) { return "work/" + std::string(work_id); }
+// Which processes are supervised: read as a whole at each start.
+inline constexpr std::string_view kProcessesStream = "processes";
 inline std::string session_stream(std::string_view session_id) { return "session/" + std::string(session_id); }
 inline std::string context_stream(std::string_view section) { return "context/" + std::string(section); }
 inline constexpr std::string_view kTokensStream = "tokens";

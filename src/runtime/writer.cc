@@ -186,12 +186,14 @@ Result<void> Unit::erase_content(std::string_view sha256) {
 WriterOptions::WriterOptions() : queue_max(limits::kWriterQueueMax), batch_max(limits::kWriterBatchMax) {}
 
 Writer::Writer(store::Store& store, Clock& clock, Sealing sealing, WriterOptions options,
-               std::function<void(const store::Seal&)> on_seal)
+               std::function<void(const store::Seal&)> on_seal, OnSetback on_setback)
     : store_(store),
       clock_(clock),
       sealing_(std::move(sealing)),
       options_(options),
+      check_(store),
       on_seal_(std::move(on_seal)),
+      on_setback_(std::move(on_setback)),
       thread_([this] { work(); }) {}
 
 Writer::~Writer() {
@@ -249,6 +251,29 @@ Result<Acknowledgement> Writer::rotate(ledger::SigningKey new_key, UseCase use_c
                         {std::move(use_case), {}, std::make_shared<ledger::SigningKey>(std::move(new_key))});
 }
 
+void Writer::bar(Failure failure) {
+  const std::lock_guard lock(mutex_);
+  barred_ = std::move(failure);
+  is_barred_.store(true, std::memory_order_release);
+}
+
+Result<Acknowledgement> Writer::lift_bar(UseCase use_case) {
+  Job job{std::move(use_case), {}};
+  job.lifts_bar = true;
+  return queue_and_wait(std::unique_lock(mutex_), std::move(job));
+}
+
+// Is nothing recorded now, and was the use case told so?
+bool Writer::turn_away(Job& job) {
+  if (job.lifts_bar || !is_barred()) return false;
+  std::unique_lock lock(mutex_);
+  if (!barred_) return false;
+  const Failure failure = *barred_;
+  lock.unlock();
+  job.acknowledge(tl::make_unexpected(failure));
+  return true;
+}
+
 Result<Acknowledgement> Writer::queue_and_wait(std::unique_lock<std::mutex> lock, Job job) {
   std::optional<Result<Acknowledgement>> result;
   std::atomic<bool> there = false;  // set last: from then on nobody else touches these two
@@ -304,7 +329,7 @@ void Writer::take_jobs(std::unique_lock<std::mutex>& lock, std::vector<Job>& job
   while (!queue_.empty() && jobs.size() < options_.batch_max) {
     jobs.push_back(std::move(queue_.front()));
     queue_.pop_front();
-    if (jobs.back().successor) break;
+    if (jobs.back().successor || jobs.back().lifts_bar) break;
   }
   // Not just what came this time: a batch that was small by chance would make all that follow small.
   expected_ = std::max(jobs.size(), expected_ - expected_ / 8);
@@ -312,6 +337,19 @@ void Writer::take_jobs(std::unique_lock<std::mutex>& lock, std::vector<Job>& job
 
 void Writer::run_jobs(std::span<Job> jobs) {
   std::vector<Result<Acknowledgement>> results;
+  if (is_barred()) {
+    for (Job& job : jobs) {
+      if (turn_away(job)) continue;
+      const Attempt alone = attempt({&job, 1}, results);
+      if (alone.outcome && results[0] && job.lifts_bar) {
+        const std::lock_guard lock(mutex_);
+        barred_.reset();
+        is_barred_.store(false, std::memory_order_release);
+      }
+      job.acknowledge(alone.outcome ? std::move(results[0]) : tl::make_unexpected(alone.outcome.error()));
+    }
+    return;
+  }
   const Attempt together = attempt(jobs, results);
   // What may be recorded already is not run again: the callers hear of the failure, and their retries carry a key by which
   // it is known again.
@@ -322,6 +360,7 @@ void Writer::run_jobs(std::span<Job> jobs) {
   }
   // One of them stands in the way of all, or another node was faster: each by itself.
   for (Job& job : jobs) {
+    if (turn_away(job)) continue;
     Attempt alone = together;
     for (int retry = 0; retry < limits::kWriterRetriesMax; ++retry) {
       alone = attempt({&job, 1}, results);
@@ -349,7 +388,7 @@ Writer::Attempt Writer::attempt(std::span<Job> jobs, std::vector<Result<Acknowle
 
 // Each on what the ones before it left. A failure here is of the store, and of the whole transaction.
 Result<void> Writer::run_use_cases(std::span<Job> jobs, store::Transaction& inner, std::span<Done> done) {
-  RowCache transaction(inner, jobs.size());
+  RowCache transaction(inner, jobs.size(), &check_);
   std::vector<Read> reads;
   for (const Job& job : jobs) reads.insert(reads.end(), job.reads.begin(), job.reads.end());
   if (auto fetched = transaction.fetch(reads); !fetched) return fetched;
@@ -430,6 +469,13 @@ Writer::Attempt Writer::place(store::Transaction& transaction, std::span<Done> d
   if (!now) return {tl::make_unexpected(now.error())};
   const auto head = transaction.take_head();
   if (!head) return {tl::make_unexpected(head.error())};
+  // Stores do not go back. One that did was restored under our feet: what was acknowledged is gone.
+  if (on_setback_ && sealed_size_ != 0 && !is_barred() &&
+      (head->size < sealed_size_ || (head->size == sealed_size_ && head->hash != view(sealed_hash_)))) {
+    Failure failure = on_setback_({sealing_.origin, sealed_size_, sealed_root_});
+    bar(failure);
+    return {tl::make_unexpected(std::move(failure))};
+  }
   const bool creates = drafts.front()->type == ledger::kCreated;
   if (creates && head->size != 0) return {failure_of(Code::STORE_CONFLICT, std::string(kDoing))};
   if (!creates && head->size == 0) return {failure(std::string(kDoing), "the ledger has not been created")};
@@ -463,6 +509,8 @@ Writer::Attempt Writer::place(store::Transaction& transaction, std::span<Done> d
 
   last_seen_ = Seen{now->nanoseconds, steady};
   sealed_size_ = moved.size;
+  sealed_hash_ = placed.hashes.back();
+  sealed_root_ = placed.peaks.root();
   if (successor != nullptr) sealing_.key = ledger::SigningKey::from_seed(successor->verifier().name, successor->seed());
   std::size_t row = jump ? 1 : 0;
   for (std::size_t i = 0; i < done.size(); ++i) {

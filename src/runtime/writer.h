@@ -11,6 +11,7 @@
 // writes commits it himself, without waiting for another thread; everything else is done by a thread of the writer's own.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -137,9 +138,13 @@ struct WriterOptions {
 
 class Writer {
  public:
-  // Everything given outlives the writer. `on_seal` is called after each commit, by the thread that made it.
+  // Where the store is behind what this writer has committed: what becomes of it. The failure bars the writer.
+  using OnSetback = std::function<Failure(const ledger::Checkpoint& committed)>;
+
+  // Everything given outlives the writer. `on_seal` is called after each commit, by the thread that made it. `on_setback`
+  // likewise, when the ledger does not have what was committed last; without it nothing is compared.
   Writer(store::Store& store, Clock& clock, Sealing sealing, WriterOptions options = {},
-         std::function<void(const store::Seal&)> on_seal = {});
+         std::function<void(const store::Seal&)> on_seal = {}, OnSetback on_setback = {});
   ~Writer();  // commits what is queued, then ends
 
   // Queues a use case; `acknowledge` is called once, by the thread that commits, after the durable commit or with the failure.
@@ -157,7 +162,16 @@ class Writer {
   // signatures, the next ones only the new.
   Result<Acknowledgement> rotate(ledger::SigningKey new_key, UseCase use_case);
 
+  // From now on nothing is recorded: every use case fails with this, until one of lift_bar() is committed.
+  void bar(Failure failure);
+  bool is_barred() const { return is_barred_.load(std::memory_order_acquire); }
+  // As run(), also while barred; recording goes on once it is committed.
+  Result<Acknowledgement> lift_bar(UseCase use_case);
+
   std::size_t queued();
+
+  // For those who read beside the writer, and act on it.
+  RowCheck& row_check() { return check_; }
 
  private:
   struct Job {
@@ -165,6 +179,7 @@ class Writer {
     Acknowledge acknowledge;
     std::shared_ptr<ledger::SigningKey> successor = nullptr;
     std::vector<Read> reads = {};
+    bool lifts_bar = false;
   };
   // What becomes of a use case in a transaction.
   struct Done {
@@ -177,6 +192,7 @@ class Writer {
   bool is_waited_for() const;
   Result<Acknowledgement> queue_and_wait(std::unique_lock<std::mutex> lock, Job job);
   void run_jobs(std::span<Job> jobs);
+  bool turn_away(Job& job);
   // What became of a transaction as a whole.
   struct Attempt {
     Result<void> outcome;
@@ -194,13 +210,19 @@ class Writer {
   Clock& clock_;
   Sealing sealing_;
   const WriterOptions options_;
+  RowCheck check_;
   std::function<void(const store::Seal&)> on_seal_;
+  OnSetback on_setback_;
 
   struct Seen {
     std::int64_t wall, steady;
   };
   std::optional<Seen> last_seen_;  // the two clocks at the last commit
   std::uint64_t sealed_size_ = 0;  // the ledger's size then; 0: there was none
+  Sha256 sealed_hash_{}, sealed_root_{};
+
+  std::atomic<bool> is_barred_ = false;
+  std::optional<Failure> barred_;  // under the mutex
 
   std::mutex mutex_;
   std::condition_variable wake_;

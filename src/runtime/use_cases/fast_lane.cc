@@ -98,6 +98,9 @@ std::shared_ptr<FastLane::Session> FastLane::load(const std::string& session_id)
   const auto row = (*reader)->get(tables::kSessionStates, {session_id});
   const auto own = (*reader)->get(tables::kSessions, {session_id});
   if (!row || !*row || !own || !*own) return nullptr;
+  RowCheck& check = engine_.ledger.writer().row_check();
+  if (!check.check(tables::kSessionStates, {session_id}) || !check.check(tables::kSessions, {session_id}))
+    return nullptr;  // the normal path refuses, and says so
   auto rules = rules_in(**reader, pack_in(**row));
   if (!rules) return nullptr;
   auto governed = read_governed(**row, std::move(*rules));
@@ -110,7 +113,7 @@ std::shared_ptr<FastLane::Session> FastLane::load(const std::string& session_id)
   out->session = std::move(*session);
   if (out->session.work_id.empty()) return out;
   const auto item_row = (*reader)->get(tables::kWorkItems, {out->session.work_id});
-  if (!item_row || !*item_row) return nullptr;
+  if (!item_row || !*item_row || !check.check(tables::kWorkItems, {out->session.work_id})) return nullptr;
   auto item = read_item(**item_row);
   if (!item) return nullptr;
   out->item = std::move(*item);
@@ -300,7 +303,7 @@ void FastLane::leave_later(const std::string& session_id) {
 
 bool FastLane::is_behind() const {
   const std::int64_t oldest = oldest_;
-  return waiting_ >= kFastLaneEntriesMax ||
+  return engine_.ledger.writer().is_barred() || waiting_ >= kFastLaneEntriesMax ||
          (oldest != INT64_MAX && engine_.clock.monotonic_ns() - oldest > kFastLaneMilliseconds * 1'000'000);
 }
 

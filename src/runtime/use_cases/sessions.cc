@@ -81,7 +81,7 @@ void UseCases::register_process(const Mutation& by, std::string session_id, Proc
         payload.set("started", process.started);
         payload.set("session_id", session_id);
         payload.set("at", format_time(act.now));
-        auto done = act.append(session_stream(session_id), kProcessRegistered, std::move(payload), Act::Is::Main,
+        auto done = act.append(std::string(kProcessesStream), kProcessRegistered, std::move(payload), Act::Is::Main,
                                {"/boot_id", "/session_id"});
         if (done) act.answer.body.set("session_id", session_id);
         return done;

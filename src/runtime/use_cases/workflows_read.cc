@@ -2,6 +2,8 @@
 // Workflows as they are shown: nothing is recorded here.
 #include <algorithm>
 
+#include "base/sha256.h"
+#include "diagnostics/diagnostic.h"
 #include "json/parse.h"
 #include "runtime/packs.h"
 #include "runtime/use_cases/reading.h"
@@ -287,6 +289,9 @@ Result<Answer> UseCases::artifacts(const Caller& caller, const std::string& sess
   if (!blob) return tl::make_unexpected(blob.error());
   const auto* bytes = *blob ? std::get_if<std::string>(&(**blob)[1]) : nullptr;
   if (bytes == nullptr) return refuse(Code::ARTIFACT_UNKNOWN, {{"name", name}});  // erased
+  if (sha256_hex(*bytes) != at->sha256)
+    return failure_of(Code::LEDGER_PROJECTION, "reading an artifact",
+                      {{"table", tables::kBlobs.name}, {"problem", "the row `" + at->sha256 + "` has other content"}});
   Value shown = to_json(*at);
   const auto document = json::parse(*bytes);
   if (at->type == "application/json" && document) shown.set("content", Value::copy(document->root()));
