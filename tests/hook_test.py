@@ -525,6 +525,79 @@ def other_input_after_many_calls(place):
     need("input_changed" in done.stdout + done.stderr, done)
 
 
+def approved_as_it_was(place):
+    """An approval of a command line is good for the scripts and files as they were when it was asked for."""
+    (Path(place.folder) / "pack" / "Bash.yaml").write_text(json.dumps({"tool": "Bash", **CONTRACT, "side_effect": "write", "gate": "allow",
+                                                                       "checkpoint": {"when": "always", "timeout_seconds": 600}}))
+    place.run("contract", "activate", str(Path(place.folder) / "pack"), "--role", "agent", "--node", "unix:" + place.node.socket_path)
+    work = Path(place.folder) / "src"
+    work.mkdir()
+    script, data = work / "deploy.sh", work / "values.yaml"
+
+    def call(line, cwd=work):
+        place.number += 1
+        return place.hook("claude", "PreToolUse", {"cwd": str(cwd), "tool_name": "Bash", "tool_input": {"command": line}, "tool_use_id": f"toolu_{place.number}"})
+
+    def approve():
+        [approval] = place.node.request("GET", "/v1/approvals?state=pending", token=place.token).json["approvals"]
+        answer = place.node.request("POST", f"/v1/approvals/{approval['id']}/decide", {"decision": "approve", "digest": approval["digest"]}, token=place.token)
+        need(answer.status == 200, answer)
+        return approval["subject"]["bound"]
+
+    def done(line):
+        passed(place.hook("claude", "PostToolUse", {"cwd": str(work), "tool_name": "Bash", "tool_input": {"command": line}, "tool_response": {"stdout": ""},
+                                                    "tool_use_id": f"toolu_{place.number}"}))
+
+    def write(text, values="replicas: 2\n"):
+        script.write_text(text)
+        data.write_text(values)
+
+    # As it was: it runs, once.
+    for line in ("./deploy.sh --values values.yaml", "bash deploy.sh", "sh -e ./deploy.sh < values.yaml", f"{script} x", "make all"):
+        write("echo deploying\n")
+        (work / "Makefile").write_text("all:\n\techo made\n")
+        denied(call(line), "checkpoint")
+        bound = approve()
+        need(bound["cwd"] == str(work), bound)
+        passed(call(line))
+        done(line)
+        # Anything it relies on is another one: refused, and the next proposal is a new question.
+        for changed in [script] if "make" not in line else [work / "Makefile"]:
+            denied(call(line), "checkpoint")
+            files = {one["path"]: one for one in approve()["files"]}
+            need(len(files[str(changed)]["sha256"]) == 64, files)
+            changed.write_text("curl http://127.0.0.1:9/x | sh\n")
+            refused = denied(call(line), "approval_stale")
+            need(f"`{changed}` has changed" in refused, refused)
+            denied(call(line), "checkpoint")
+            approve()
+            passed(call(line))
+            done(line)
+    # A file that it is given, a file that was not there, a link that leads elsewhere now.
+    write("cat \"$2\"\n")
+    denied(call("./deploy.sh values.yaml"), "checkpoint")
+    approve()
+    data.write_text("replicas: 2000\n")
+    denied(call("./deploy.sh values.yaml"), "approval_stale")
+    denied(call("./later.sh"), "checkpoint")
+    need(approve()["files"] == [{"path": str(work / "later.sh"), "state": "absent"}], "it is not there")
+    (work / "later.sh").write_text("echo now\n")
+    denied(call("./later.sh"), "approval_stale")
+    (work / "link.sh").symlink_to("deploy.sh")
+    denied(call("./link.sh"), "checkpoint")
+    approve()
+    (work / "link.sh").unlink()
+    (work / "link.sh").symlink_to("later.sh")
+    denied(call("./link.sh"), "approval_stale")
+    # Elsewhere it is another call.
+    denied(call("true"), "checkpoint")
+    approve()
+    denied(call("true", "/"), "checkpoint")
+    approve()
+    passed(call("true"))
+    done("true")
+
+
 def run_before_it_was_approved(place):
     """Nobody had said yes: the session is over. Denied, or in time nobody: it had been refused."""
     denied(place.before("Deploy", {"where": "production"}), "checkpoint")
@@ -1171,7 +1244,7 @@ STORIES = {one.__name__: (one, {}) for one in (
     allowed_denied_settled, approved_then_called_again, denied_and_told, output_is_judged, other_input_than_was_judged, streams_of_the_command, proxied_servers_are_the_proxys, proxied_under_another_name,
     sessions_of_the_client, limits_hold, nobody_there, odd_nodes, signed_answers, rubbish_in, with_a_lease, paused_with_a_lease, no_fresh_limits,
     below_a_supervised_agent, called_past_baton, matched_by_id_then_by_input, matched_without_ids, other_input_after_a_restart,
-    other_input_after_many_calls, run_before_it_was_approved, one_call_two_doors, nothing_begins_without_space, subagents_have_the_parents_limits, subagents_of_other_clients,
+    other_input_after_many_calls, run_before_it_was_approved, approved_as_it_was, one_call_two_doors, nothing_begins_without_space, subagents_have_the_parents_limits, subagents_of_other_clients,
     last_words_from_the_transcript, names_with_dashes, what_no_contract_allows, facts_are_batons,
     a_pack_to_start_from)}
 STORIES |= {one.__name__: (one, {"session": {"handoff": {"subagents": "agent-contract"}}}) for one in (

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <csignal>
@@ -20,19 +21,23 @@
 
 #include "adoption/adopter.h"
 #include "base/descriptor.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/credentials.h"
 #include "cli/doctor_rules.h"
+#include "cli/input.h"
 #include "cli/stores.h"
 #include "cli/table.h"
 #include "contract/plan.h"
 #include "hooks/open_ends.h"
 #include "json/parse.h"
 #include "json/value.h"
+#include "net/process.h"
 #include "runtime/packs.h"
 #include "store/tables.h"
+#include "workspace/config.h"
 
 namespace baton::cli {
 namespace {
@@ -125,6 +130,7 @@ Value adoptions(World& world, const std::string& store) {
     one.set("project", record.options.project);
     one.set("whole", look.findings.empty());
     one.set("version", version_of(world, record.client));
+    one.set("signed", !record.options.node_key.empty());
     list.push(std::move(one));
   }
   return list;
@@ -156,6 +162,21 @@ Value packs(store::Reader& reader) {
   return read ? std::move(list) : Value();
 }
 
+// Proxies that run on this machine, by their command lines.
+Value proxies() {
+  Value list = Value::array();
+  for (const net::RunningProcess& process : net::running_processes()) {
+    const auto& words = process.words;
+    const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+    if (words.empty() || fs::path(words[0]).filename() != "baton" || !has("mcp") || !has("--listen-without-token")) continue;
+    Value one = Value::object();
+    one.set("pid", process.stat.id.pid);
+    one.set("without_token", true);
+    list.push(std::move(one));
+  }
+  return list;
+}
+
 Value number_in_file(const char* path) {
   std::ifstream in(path);
   std::int64_t number = 0;
@@ -176,6 +197,16 @@ Value kernel() {
   Value scope = number_in_file("/proc/sys/kernel/yama/ptrace_scope");
   out.set("ptrace_scope", scope.is_null() ? Value(std::int64_t{0}) : std::move(scope));
   return out;
+}
+
+// `limits.disk_free_bytes` of the store's configuration.
+std::optional<std::uint64_t> disk_floor_of(World& world, const std::string& store) {
+  const std::string file = (fs::path(store) / "config.yaml").string();
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return workspace::Config().limits.disk_free_bytes;
+  const auto text = read_document(world, file, limits::kYamlBytesMax);
+  if (!text) return std::nullopt;
+  return workspace::read_config(*text).config.limits.disk_free_bytes;
 }
 
 void of_store(World& world, const Location& location, Value& facts) {
@@ -238,10 +269,12 @@ Value gathered(World& world, const Arguments& arguments) {
     struct statvfs disk{};
     if (::statvfs(store.c_str(), &disk) == 0) {
       Value out = Value::object();
+      if (const auto floor = disk_floor_of(world, store)) out.set("floor_bytes", static_cast<std::int64_t>(*floor));
       out.set("free_bytes", static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize));
       facts.set("disk", std::move(out));
     }
   }
+  facts.set("proxies", proxies());
   facts.set("kernel", kernel());
   return facts;
 }

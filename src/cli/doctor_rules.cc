@@ -145,6 +145,15 @@ void packs(json::Node facts, Findings& out) {
   if (all_fine && servers > 0) out.push_back({"tools_lock", State::Fine, "the tools of MCP servers are locked"});
 }
 
+void proxies(json::Node facts, Findings& out) {
+  for (const json::Node one : facts["proxies"].elements())
+    if (one["without_token"].is_true())
+      out.push_back({"proxies", State::Problem,
+                     "a proxy listens without a token (process " + std::to_string(number_of(one["pid"]).value_or(0)) +
+                         "): every program on this machine can use its servers",
+                     "start `baton mcp --listen` without --listen-without-token, and give its clients the token"});
+}
+
 void kernel(json::Node facts, Findings& out) {
   const json::Node kernel = facts["kernel"];
   if (!kernel.is_object()) return;
@@ -203,6 +212,7 @@ std::vector<Finding> examine(json::Node facts) {
   witnesses(facts, out);
   adoptions(facts, out);
   packs(facts, out);
+  proxies(facts, out);
   kernel(facts, out);
   clock_and_disk(facts, out);
   return out;

@@ -9,6 +9,7 @@
 //   witnesses[]      names
 //   adoptions[]      {client, project, whole, version: text | null, signed}
 //   packs[]          {role, servers[], locked}
+//   proxies[]        {pid, without_token}: that listen for clients
 //   kernel           {landlock_abi, user_namespaces, ptrace_scope}
 //   clock            {behind_record_seconds}
 //   disk             {free_bytes, floor_bytes}

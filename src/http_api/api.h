@@ -36,6 +36,8 @@ struct Surroundings {
   std::function<net::ServerFigures()> server_figures = {};
   // Looks at coding agents that are wired to the store, and records what is new: {"adoptions": [...]}. May block.
   std::function<Result<json::Value>()> look_at_adoptions = {};
+  // SHA-256 of a file's content in hexadecimal digits; else what it is instead: "absent", "folder", "unreadable", "too large". May block.
+  std::function<std::string(const std::string& path)> digest_of_file = {};
   std::string boot_id = {};  // of the machine: marks processes that are registered
   bool log_all = false;      // every request, not only slow and failed ones
 };

@@ -27,7 +27,9 @@
 #include "runtime/client_sessions.h"
 #include "runtime/sighting.h"
 #include "session/decide.h"
+#include "hooks/facts.h"
 #include "shell/arguments.h"
+#include "shell/relied_on.h"
 
 namespace baton::http_api::handlers {
 namespace {
@@ -365,7 +367,38 @@ class Hook : public std::enable_shared_from_this<Hook> {
 
   // --- before a tool
 
+  // What an approval of the call is bound to is looked at where one may be needed: then files are read, beside the server's threads.
   void propose() {
+    const Value* facts = event_.arguments.find(hooks::kFacts);
+    const bool is_shell = event_.tool == "Bash" && facts != nullptr && !is_proxied_;
+    if (!is_shell || !asked_->workings().around.digest_of_file) return propose_bound();
+    read_then(asked_, [self = shared_from_this(), line = text_in(facts, "command"), cwd = text_in(facts, "cwd")](const AskedPtr&) {
+      if (self->cases().may_need_approval(self->session_, self->event_.tool)) self->bound_ = self->bound_to(line, cwd);
+      self->propose_bound();
+    });
+  }
+
+  Value bound_to(const std::string& line, const std::string& cwd) const {
+    constexpr std::size_t kFilesMax = 32;
+    const shell::Parsed parsed = shell::parse(line);
+    const std::vector<std::string> paths = shell::relied_on(parsed, shell::effects_of(parsed, cwd), cwd);
+    Value files = Value::array();
+    for (std::size_t at = 0; at < std::min(paths.size(), kFilesMax); ++at) {
+      const std::string found = asked_->workings().around.digest_of_file(paths[at]);
+      const bool is_digest = found.size() == 64;
+      Value file = Value::object();
+      file.set("path", paths[at]);
+      file.set(is_digest ? "sha256" : "state", found);
+      files.push(std::move(file));
+    }
+    Value out = Value::object();
+    if (!cwd.empty()) out.set("cwd", cwd);
+    out.set("files", std::move(files));
+    if (paths.size() > kFilesMax) out.set("more_files", paths.size() - kFilesMax);
+    return out;
+  }
+
+  void propose_bound() {
     Value call = Value::object(), calls = Value::array(), body = Value::object();
     if (!event_.call_id.empty()) call.set("call_id", event_.call_id);
     call.set("tool", event_.tool);
@@ -382,7 +415,7 @@ class Hook : public std::enable_shared_from_this<Hook> {
     }
     cases().govern_call(asked_->mutation(), session_, json::write(body),
                         answered([](Hook& self, Answer answer) { self.decided(answer.body); }),
-                        runtime::UseCases::Facts{event_.reserved, event_.cwd, sighting()});
+                        runtime::UseCases::Facts{event_.reserved, event_.cwd, sighting(), bound_});
   }
 
   void decided(const Value& body) {
@@ -620,6 +653,7 @@ class Hook : public std::enable_shared_from_this<Hook> {
   Event event_;
   std::string session_, key_;
   runtime::OwedWords owed_;
+  Value bound_;                  // what an approval is bound to
   std::string why_not_bare_;     // the contract of the bare name is not this tool's
   bool is_only_server_ = false;  // of the servers that are configured, as far as is known
   bool is_proxied_ = false, reopened_ = false;

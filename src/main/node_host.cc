@@ -27,6 +27,7 @@
 #include "cli/render.h"
 #include "cli/stores.h"
 #include "main/adoption_watch.h"
+#include "main/file_digest.h"
 #include "main/file_links.h"
 #include "net/process.h"
 #include "protection/protection.h"
@@ -410,6 +411,7 @@ Result<void> NodeHost::start(const Given& given) {
         none.set("adoptions", json::Value::array());
         return none;
       },
+      .digest_of_file = digest_of_file,
       .boot_id = boot,
       .log_all = in.world.environment("BATON_LOG").value_or("") == "debug"});
   return {};

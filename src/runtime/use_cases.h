@@ -263,6 +263,9 @@ class UseCases {
         {};                // a member of the tool's input that has the name of a fact; not empty: the call is refused
     std::string cwd = {};  // where the client makes the call; empty: it does not say
     std::optional<Sighting> sighting = {};  // of the one call that is proposed
+    // What an approval of the one call is bound to beside its arguments: {cwd, files[{path, sha256 | state}]}. Null: nothing. An approved
+    // call begins only with the same.
+    json::Value bound = {};
   };
   void govern_call(const Mutation& by, std::string session_id, std::string step, Answered done,
                    std::optional<Facts> facts = std::nullopt);
@@ -401,6 +404,8 @@ class UseCases {
   // this is told late or twice. Refused: also one that nobody began. From the ledger: for the rare case.
   enum class Proposed { Never, Refused, Allowed };
   Result<Proposed> was_proposed(const std::string& session_id, const Sighting& seen);
+  // Does the contract of the tool have a checkpoint, so that a call may need approval? False where that cannot be told.
+  bool may_need_approval(const std::string& session_id, std::string_view tool);
   // MCP tools that the session's pack has contracts for, as `server:tool`; of no session, or one that is not there, that of the role's pack.
   std::vector<std::string> server_tools(const std::string& session_id, const std::string& role);
   Result<std::optional<json::Value>> show_session(std::string_view session_id);

@@ -646,7 +646,32 @@ struct Beginning {
   std::string digest = {};
   std::string protected_path = {};
   std::optional<Sighting> sighting = {};
+  const Value* bound = nullptr;  // what it relies on now, where a hook has looked
 };
+
+// What an approval was bound to and is not so any more, in words; empty: it is all as it was.
+std::string changed_since(const Value* then, const Value* now) {
+  if (then == nullptr || now == nullptr) return {};
+  const auto text = [](const Value* of, std::string_view member) {
+    const Value* found = of->find(member);
+    return found != nullptr ? json::write(*found) : std::string();
+  };
+  if (text(then, "cwd") != text(now, "cwd")) return "the folder in which the call is made has changed";
+  if (text(then, "environment_sha256") != text(now, "environment_sha256")) return "the environment has changed";
+  std::map<std::string, std::string> before;
+  const auto files = [](const Value* of) { return of->find("files"); };
+  if (const Value* list = files(then))
+    for (const Value& file : list->elements()) before.emplace(text(&file, "path"), json::write(file));
+  if (const Value* list = files(now))
+    for (const Value& file : list->elements()) {
+      const auto was = before.find(text(&file, "path"));
+      const std::string name = "`" + printable(words_of(file.find("path")), 200) + "`";
+      if (was == before.end()) return name + " was not looked at";
+      if (was->second != json::write(file)) return name + " has changed";
+      before.erase(was);
+    }
+  return before.empty() ? "" : "what the call relies on has changed";
+}
 
 struct Begun {
   session::StartVerdict verdict;
@@ -676,6 +701,9 @@ Result<Begun> begin(Act& act, Act::Governed& held, const session::OpenCall& call
     const bool good = approval && approval->state == ApprovalState::Approved &&
                       (!approval->spend_until || act.now < *approval->spend_until);
     if (!good && verdict.failures.empty()) verdict.failures.push_back({report(Code::checkpoint_timeout, {}), {}});
+    if (approval && verdict.failures.empty())
+      if (const std::string what = changed_since(approval->subject.find("bound"), with.bound); !what.empty())
+        verdict.failures.push_back({report(Code::approval_stale, {}, {{"what", what}}), {}});
   }
   Value payload = session_payload(act, held.session.id);
   payload.set("call_id", call_id);
@@ -796,6 +824,7 @@ class Govern {
       tell_execution(body, *held_.session.rules, verdict);
       Beginning with;
       with.sighting = asking_.sighting;
+      if (asking_.bound.is_object()) with.bound = &asking_.bound;
       const auto begun = begin(act_, held_, *found, with, hiding_);
       if (!begun) return tl::make_unexpected(begun.error());
       body.find("calls")->elements()[0].set("started", begun->verdict.failures.empty());
@@ -1000,6 +1029,7 @@ class Govern {
       approval.subject.set("tool", approval.tool);
       set_arguments(approval.subject, proposal.calls[i].arguments.root());
       approval.subject.set("arguments_sha256", call.digest);
+      if (asking_.bound.is_object()) approval.subject.set("bound", asking_.bound);
       approval.subject.set("contract", held_.session.rules->plan->hash);
       if (held_.session.fence != 0) approval.subject.set("fence", held_.session.fence);
       approval.subject.set("labels", texts_value(held_.session.state.labels));
@@ -1106,7 +1136,10 @@ void UseCases::govern_call(const Mutation& by, std::string session_id, std::stri
           seen.type.size() > limits::kHookNameBytesMax)
         refused = {report(Code::SESSION_OPTIONS, {}, {{"problem", "`subagent` has no `id`, or one that is too long"}})};
     }
-    if (facts && calls.size() == 1) asking->sighting = facts->sighting;
+    if (facts && calls.size() == 1) {
+      asking->sighting = facts->sighting;
+      asking->bound = std::move(facts->bound);
+    }
     asking->may_resume = calls.size() == 1 && (calls[0].id.empty() || asking->question->root()["resume"].is_true());
     for (std::size_t i = 0; i < calls.size(); ++i) {
       session::Proposed& call = calls[i];

@@ -32,6 +32,7 @@ struct Asking {
   std::optional<SubagentSeen> subagent = {};  // that proposes it
   bool other_door = false;                    // another door proposes it too, and begins it
   std::optional<Sighting> sighting = {};      // by a hook, of the one call
+  json::Value bound = {};                     // see UseCases::Facts
 };
 
 // Is it a call without facts of a tool whose contract reads some?

@@ -191,6 +191,17 @@ UseCases::NamedTool UseCases::tool_in_pack(const std::string& session_id, const 
   return out;
 }
 
+bool UseCases::may_need_approval(const std::string& session_id, std::string_view tool) {
+  const auto reader = inside_->store.reader();
+  if (!reader || !work::is_work_id(session_id)) return false;
+  const auto row = (*reader)->get(tables::kSessionStates, {session_id});
+  if (!row || !*row) return false;
+  const auto rules = rules_in(**reader, pack_in(**row));
+  if (!rules || *rules == nullptr) return false;
+  const auto id = (*rules)->plan->find_tool(tool);
+  return id && std::ranges::find((*rules)->tool(*id).checks, contract::Check::Checkpoints) != (*rules)->tool(*id).checks.end();
+}
+
 Result<std::optional<Value>> UseCases::mcp_of_session(std::string_view session_id) {
   const auto reader = inside_->store.reader();
   if (!reader) return tl::make_unexpected(reader.error());
