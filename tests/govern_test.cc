@@ -228,7 +228,7 @@ TEST_P(Governed, what_cannot_be_shown_cannot_be_approved) {
       {R"({"line_to_run":")" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1", "[REDACTED:github-token, 40 characters]"},
       {R"({"command":"p\u0430y"})", "taken", "0", "p<U+0430>y"},
   };
-  activate(pack_of("{}",
+  activate(pack_of("{risk_defaults: {write: allow}}",
                    "[{tool: sh, side_effect: write, command_path: $.line_to_run, checkpoint: {when: always, timeout_seconds: 60, on_timeout: deny}}]"));
   for (const Shown& one : all) {
     SCOPED_TRACE(one.arguments.substr(0, 200));
