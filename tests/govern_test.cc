@@ -214,7 +214,8 @@ TEST_P(Governed, what_cannot_be_shown_cannot_be_approved) {
       {R"({"command":"deploy )" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1",
        "deploy [REDACTED:github-token, 40 characters]"},
       {R"({"command":")" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1", "[REDACTED:github-token, 40 characters]"},
-      {R"({"command":"x","password":")" + password + R"("})", "taken", "1", "[REDACTED:keyword-assignment, 10 characters]"},
+      {R"({"command":"x","password":")" + password + R"("})", "taken", "1",
+       "[REDACTED:keyword-assignment, 10 characters]"},
       {R"({"command":"x","password":"Xy7!Zk2Lw9;reboot"})", "APPROVAL_NOT_SHOWN", "1",
        "[REDACTED:keyword-assignment, 17 characters with structure]"},
       {R"({"command":"x","note":"the token is )" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1",
@@ -229,7 +230,8 @@ TEST_P(Governed, what_cannot_be_shown_cannot_be_approved) {
       {R"({"command":"p\u0430y"})", "taken", "0", "p<U+0430>y"},
   };
   activate(pack_of("{risk_defaults: {write: allow}}",
-                   "[{tool: sh, side_effect: write, command_path: $.line_to_run, checkpoint: {when: always, timeout_seconds: 60, on_timeout: deny}}]"));
+                   "[{tool: sh, side_effect: write, command_path: $.line_to_run, checkpoint: {when: always, "
+                   "timeout_seconds: 60, on_timeout: deny}}]"));
   for (const Shown& one : all) {
     SCOPED_TRACE(one.arguments.substr(0, 200));
     const std::string id = open(as("alice"));
@@ -947,9 +949,10 @@ TEST_P(Governed, long_numbers_of_outputs_are_bound_and_captured) {
   for (const std::size_t digits : {8'190u, 8'191u, 8'192u, 8'193u, 9'000u, 9'999u, 10'000u}) {
     const std::string long_one(digits, '9'), call = std::to_string(digits);
     const std::string more = long_one + "0";
-    EXPECT_EQ(text_at(propose(id, R"({"start":true,"calls":[{"call_id":"r)" + call + R"(","tool":"read","arguments":{}}]})"),
-                      "/calls/0/verdict"),
-              "allow");
+    EXPECT_EQ(
+        text_at(propose(id, R"({"start":true,"calls":[{"call_id":"r)" + call + R"(","tool":"read","arguments":{}}]})"),
+                "/calls/0/verdict"),
+        "allow");
     EXPECT_EQ(text_at(settle(id, R"({"call_id":"r)" + call + R"(","result":"ok","output":{"v":)" + long_one + "}}"),
                       "/state"),
               "committed")
