@@ -214,7 +214,8 @@ TEST_P(Governed, what_cannot_be_shown_cannot_be_approved) {
       {R"({"command":"deploy )" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1",
        "deploy [REDACTED:github-token, 40 characters]"},
       {R"({"command":")" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1", "[REDACTED:github-token, 40 characters]"},
-      {R"({"command":"x","password":")" + password + R"("})", "taken", "1", "[REDACTED:keyword-assignment, 10 characters]"},
+      {R"({"command":"x","password":")" + password + R"("})", "taken", "1",
+       "[REDACTED:keyword-assignment, 10 characters]"},
       {R"({"command":"x","password":"Xy7!Zk2Lw9;reboot"})", "APPROVAL_NOT_SHOWN", "1",
        "[REDACTED:keyword-assignment, 17 characters with structure]"},
       {R"({"command":"x","note":"the token is )" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1",
@@ -228,8 +229,9 @@ TEST_P(Governed, what_cannot_be_shown_cannot_be_approved) {
       {R"({"line_to_run":")" + secret + R"("})", "APPROVAL_NOT_SHOWN", "1", "[REDACTED:github-token, 40 characters]"},
       {R"({"command":"p\u0430y"})", "taken", "0", "p<U+0430>y"},
   };
-  activate(pack_of("{}",
-                   "[{tool: sh, side_effect: write, command_path: $.line_to_run, checkpoint: {when: always, timeout_seconds: 60, on_timeout: deny}}]"));
+  activate(pack_of("{risk_defaults: {write: allow}}",
+                   "[{tool: sh, side_effect: write, command_path: $.line_to_run, checkpoint: {when: always, "
+                   "timeout_seconds: 60, on_timeout: deny}}]"));
   for (const Shown& one : all) {
     SCOPED_TRACE(one.arguments.substr(0, 200));
     const std::string id = open(as("alice"));

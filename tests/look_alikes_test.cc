@@ -18,7 +18,8 @@ TEST(LookAlikes, AreMarkedWhereTheyCouldDeceive) {
   const std::vector<Text> all = {
       {"pay the bill", "pay the bill", "pay the bill"},
       {"p\u0430y", "p<U+0430>y", "p<U+0430>y"},
-      {"\u0440\u0430\u0443", "\u0440\u0430\u0443", "<U+0440><U+0430><U+0443>"},  // all Cyrillic: a word, or a deceiving path
+      {"\u0440\u0430\u0443", "\u0440\u0430\u0443",
+       "<U+0440><U+0430><U+0443>"},  // all Cyrillic: a word, or a deceiving path
       {"\u043f\u0440\u0438\u0432\u0435\u0442 world", "\u043f\u0440\u0438\u0432\u0435\u0442 world",
        "<U+043F><U+0440>\u0438\u0432<U+0435><U+0442> world"},
       {"\u65e5\u672c\u8a9e", "\u65e5\u672c\u8a9e", "\u65e5\u672c\u8a9e"},

@@ -67,7 +67,8 @@ void add_value(std::string& out, const std::string& name, json::Node value, std:
 std::string hidden_text(json::Node approval, bool colour) {
   std::string out;
   if (const std::string parts = text_of(approval["hidden_parts"]); !parts.empty() && parts != "0")
-    out += "  hidden: " + painted(parts + (parts == "1" ? " part" : " parts"), "33", colour) + ", marked [REDACTED:...]\n";
+    out +=
+        "  hidden: " + painted(parts + (parts == "1" ? " part" : " parts"), "33", colour) + ", marked [REDACTED:...]\n";
   for (const json::Node one : approval["not_shown"].elements())
     out += "  " + painted("cannot be approved", "31", colour) + ": " +
            with_look_alikes_marked(text_of(one["pointer"]), Where::Machine) + " " + shown(one["problem"], 200) + "\n";
@@ -115,7 +116,7 @@ int list(World& world, const Arguments& arguments) {
                {shown(one["risk"], 20)},
                {with_look_alikes_marked(one["tool"] ? shown(one["tool"], 40) : shown(one["subject"]["operation"], 40),
                                         Where::Machine)},
-               {one["not_shown"].size() > 0            ? "deny only"
+               {one["not_shown"].size() > 0           ? "deny only"
                 : text_of(one["hidden_parts"]) == "0" ? ""
                                                       : text_of(one["hidden_parts"]),
                 one["not_shown"].size() > 0 ? "31" : "33"},

@@ -437,7 +437,9 @@ class Hook : public std::enable_shared_from_this<Hook> {
     if (verdict == "checkpoint") {
       const std::string approval = text_in(member(call, "approval"), "id");
       if (member(member(call, "approval"), "not_shown") != nullptr)
-        return deny("checkpoint", "this call needs an operator's approval " + approval + ", and cannot be approved: it has parts that cannot be shown",
+        return deny("checkpoint",
+                    "this call needs an operator's approval " + approval +
+                        ", and cannot be approved: it has parts that cannot be shown",
                     "propose it without the secret in it (use a variable, a file or a name), or in shorter calls");
       return deny("checkpoint", "this call needs an operator's approval " + approval,
                   "call again with the same arguments after an operator has approved it");

@@ -69,9 +69,7 @@ std::optional<std::string> shown_whole(const Call& call) {
 }
 
 // Can a question show all that the user would approve?
-bool is_shown_whole(const Call& call) {
-  return shown_name(call).size() <= kShownName && shown_whole(call).has_value();
-}
+bool is_shown_whole(const Call& call) { return shown_name(call).size() <= kShownName && shown_whole(call).has_value(); }
 
 std::string cut(std::string_view text) {
   if (text.size() <= kShownValue) return std::string(text);
@@ -131,7 +129,8 @@ std::string elicitation_params(const Call& call, bool user_is_operator) {
     else if (user_is_operator)
       text += "Its arguments are too long to be shown whole here, so your answer does not approve it. ";
     if (!call.verdict.can_be_approved)
-      text += "It cannot be approved at all: it has parts that cannot be shown. Ask for a call without the secret in it. ";
+      text +=
+          "It cannot be approved at all: it has parts that cannot be shown. Ask for a call without the secret in it. ";
     text += "An operator decides it. Accept to go on waiting, decline to give it up.";
   }
   return R"({"message":)" + quoted(text) + R"(,"requestedSchema":{"type":"object","properties":{}}})";

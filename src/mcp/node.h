@@ -66,7 +66,7 @@ struct Verdict {
   std::size_t bytes_max = 0;  // of Refused: the node accepts no larger body; 0: refused for another reason
   std::string approval_id = {};
   std::string approval_digest = {};
-  bool can_be_approved = true;  // false: a part of it cannot be shown to anybody
+  bool can_be_approved = true;                // false: a part of it cannot be shown to anybody
   std::vector<std::string> checkpoints = {};  // their names
   // How the contract wants it carried out: `execution` of the call in the node's answer, with `total_ms`, `max_attempts`,
   // `retry_on`, `respect_retry_after`, `max_sleep_seconds`. Without it there is no limit, and one attempt.

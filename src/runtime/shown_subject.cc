@@ -72,7 +72,8 @@ class Look {
       case Kind::Object:
         if (is_blob(value)) return add("is too long to be shown whole");
         for (const auto& [member, inner] : value.members()) {
-          if (member.find(secrets::kMark) != std::string::npos) add("has a member with the mark of a hidden part in its name");
+          if (member.find(secrets::kMark) != std::string::npos)
+            add("has a member with the mark of a hidden part in its name");
           within(member, [&, &member = member, &inner = inner] {
             at(inner, member, is_run || is_executed(member, executed_), in_list);
           });

@@ -11,8 +11,7 @@ namespace baton::secrets {
 namespace {
 
 std::string mark_of(const Finding& finding, std::string_view secret) {
-  const std::size_t characters =
-      find_invalid_utf8(secret) == secret.size() ? count_characters(secret) : secret.size();
+  const std::size_t characters = find_invalid_utf8(secret) == secret.size() ? count_characters(secret) : secret.size();
   const bool has_structure = finding.rule != "private-key" &&
                              std::any_of(secret.begin(), secret.end(), [](char c) { return in(kStructure, c); });
   return std::string(kMark) + std::string(finding.rule) + ", " + std::to_string(characters) +

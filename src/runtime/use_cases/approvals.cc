@@ -241,9 +241,9 @@ void UseCases::decide_approval(const Mutation& by, ApprovalDecision decision, An
         if (decision.approve)
           if (const Value problems = approval.cannot_be_shown(); !problems.elements().empty()) {
             const Value& first = problems.elements().front();
-            return act.refuse(report(Code::APPROVAL_NOT_SHOWN, {},
-                                     {{"place", first.find("pointer")->string()},
-                                      {"problem", first.find("problem")->string()}})),
+            return act.refuse(report(
+                       Code::APPROVAL_NOT_SHOWN, {},
+                       {{"place", first.find("pointer")->string()}, {"problem", first.find("problem")->string()}})),
                    Result<void>();
           }
         const RuledBy ruled{ledger_actor(act.caller().actor),
