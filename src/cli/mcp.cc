@@ -164,7 +164,7 @@ int run(World& world, Arguments& arguments) {
       if (!token) return could_not(world, token.error());
       arguments.listen.token = std::move(*token);
     } else {
-      arguments.listen.token = world.environment("BATON_MCP_TOKEN").value_or("");
+      arguments.listen.token = std::string(trim(world.environment("BATON_MCP_TOKEN").value_or("")));
     }
   }
   proxy::Options options;

@@ -79,6 +79,12 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// A node starts no programs that may want one of their own.
+void forbid_cores() {
+  const rlimit none = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+}
+
 void log_event(NodeLog& log, Clock& clock, std::string_view event, json::Value members) {
   json::Value line = json::Value::object();
   line.set("time", format_time(clock.now()));
@@ -124,6 +130,7 @@ static bool is_as_clients_start_it(const cli::ServeOptions& options) {
 int RealNodes::serve(cli::World& world, const cli::ServeOptions& options) {
   ::umask(077);
   raise_descriptor_limit();
+  forbid_cores();
   auto interrupts = std::make_unique<Interrupts>();  // before any thread is made: they inherit it
   const Descriptor asked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   auto log = NodeLog::open(options.log);
