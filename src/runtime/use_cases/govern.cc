@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "contract/facts.h"
 #include "hooks/facts.h"
 #include "json/canonical.h"
@@ -19,6 +20,7 @@
 #include "runtime/packs.h"
 #include "runtime/session_events.h"
 #include "runtime/shown_subject.h"
+#include "runtime/use_cases/document.h"
 #include "runtime/use_cases/fast_lane.h"
 #include "runtime/use_cases/reading.h"
 #include "runtime/work_events.h"
