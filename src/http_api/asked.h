@@ -40,7 +40,7 @@ struct Workings {
   std::atomic<std::size_t> being_answered{0};
   LogBudget log_budget;
   HookMemory hooks;
-  runtime::ActorQuota requests;  // of each actor, a second
+  runtime::ActorQuota requests;   // of each actor, a second
   const std::int64_t started_ns;  // monotonic
   const Time started_at;
 };
@@ -92,7 +92,7 @@ class Asked {
   const Route* route_ = nullptr;
   const std::int64_t began_ns_;
   std::vector<std::string_view> allowed_;  // methods, when the method was wrong
-  std::int64_t retry_seconds_ = 0;  // refused: Retry-After; 0: as its status has it
+  std::int64_t retry_seconds_ = 0;         // refused: Retry-After; 0: as its status has it
   bool answered_ = false;
 };
 using AskedPtr = std::shared_ptr<Asked>;
