@@ -196,8 +196,8 @@ constexpr std::size_t kOpenCallsMax = 256;                         // of a sessi
 constexpr std::int64_t kApprovalSecondsMax = 10 * 366 * 86'400LL;  // a contract that says longer waits this long
 // Actors whose use is measured at one time. An actor that would need one more takes the place of the one that used least of late.
 constexpr std::size_t kActorsMeasuredMax = 4096;
-constexpr std::int64_t kDiskLookNanoseconds = 1'000'000'000;       // the free space is asked for at most this often
-constexpr std::size_t kArtifactsMax = 64;                          // of one handoff of a workflow
+constexpr std::int64_t kDiskLookNanoseconds = 1'000'000'000;  // the free space is asked for at most this often
+constexpr std::size_t kArtifactsMax = 64;                     // of one handoff of a workflow
 constexpr std::size_t kArtifactNameBytesMax = 128;
 constexpr std::size_t kArtifactBytesMax = 1u << 20;
 constexpr std::size_t kWorkflowDepthMax = 10'000;      // sessions above one another: no walk up is longer

@@ -94,7 +94,7 @@ class Asked {
   const Route* route_ = nullptr;
   const std::int64_t began_ns_;
   std::vector<std::string_view> allowed_;  // methods, when the method was wrong
-  std::int64_t retry_seconds_ = 0;  // refused: Retry-After; 0: as its status has it
+  std::int64_t retry_seconds_ = 0;         // refused: Retry-After; 0: as its status has it
   bool answered_ = false;
 };
 using AskedPtr = std::shared_ptr<Asked>;

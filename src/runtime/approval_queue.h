@@ -16,9 +16,9 @@ struct WaitingApprovals {
 };
 
 struct ApprovalRoom {
-  std::uint64_t left = 0;                // how many more may wait
-  std::string_view scope = "session";    // whose limit that is: `session`, `workspace` or `actor`
-  std::uint64_t waiting = 0;             // of that scope, now
+  std::uint64_t left = 0;              // how many more may wait
+  std::string_view scope = "session";  // whose limit that is: `session`, `workspace` or `actor`
+  std::uint64_t waiting = 0;           // of that scope, now
 };
 // `of_actor`: the most that one actor may wait for; 0: no limit.
 ApprovalRoom room_for_approvals(const WaitingApprovals& waiting, const workspace::ApprovalLimits& limits,

@@ -14,7 +14,8 @@ namespace baton::runtime {
 
 class DiskFloor {
  public:
-  using FreeBytes = std::function<std::optional<std::uint64_t>()>;  // nothing: it cannot be found out, which counts as enough
+  using FreeBytes =
+      std::function<std::optional<std::uint64_t>()>;  // nothing: it cannot be found out, which counts as enough
   DiskFloor(std::uint64_t floor, FreeBytes free_bytes, Clock& clock);
 
   std::uint64_t floor() const { return floor_; }

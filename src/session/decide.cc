@@ -116,9 +116,9 @@ class StepJudge {
     }
     if (out.asked && asked_ == proposal_.approvals_left) {
       out.asked.reset();
-      return block(out, refusal(Code::approval_queue_full,
-                                {{"count", std::to_string(proposal_.approvals_waiting + asked_)},
-                                 {"scope", proposal_.approvals_scope}}));
+      return block(out,
+                   refusal(Code::approval_queue_full, {{"count", std::to_string(proposal_.approvals_waiting + asked_)},
+                                                       {"scope", proposal_.approvals_scope}}));
     }
     if (out.asked) {
       ++asked_;

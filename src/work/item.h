@@ -59,8 +59,8 @@ struct Item {
   std::int32_t priority = 5;  // 0 to 9, 9 the most urgent
   Time created_at, changed_at;
   std::string created_by;
-  std::string counts_for;  // the actor whose open items it is counted among, until it is COMPLETED or aborted; empty: nobody's
-  Time waiting_since;  // when it came into its phase: what its age is counted from
+  std::string counts_for;  // the actor whose open items it is counted among; empty: nobody's
+  Time waiting_since;      // when it came into its phase: what its age is counted from
   std::vector<std::string> depends_on;
   std::vector<std::string> open_dependencies;  // those not COMPLETED yet
   bool aborted = false;                        // closed for good, in whatever phase

@@ -37,10 +37,10 @@ struct ApprovalLimits {
 
 // How much one actor may use; 0: no limit. Operators and the node itself are exempt.
 struct ActorLimits {
-  std::uint64_t items = 10'000;                      // work items it created that are not completed
-  std::uint64_t approvals = 500;                     // approvals it asked for that wait for a decision
+  std::uint64_t items = 10'000;                            // work items it created that are not completed
+  std::uint64_t approvals = 500;                           // approvals it asked for that wait for a decision
   std::uint64_t bytes_per_hour = std::uint64_t{16} << 30;  // entries and blobs that its requests make; of one node
-  std::uint64_t requests_per_second = 20'000;        // of one node
+  std::uint64_t requests_per_second = 20'000;              // of one node
 };
 
 // What a node holds its clients to (net/http_server.h has what each means).

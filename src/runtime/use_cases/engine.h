@@ -69,8 +69,8 @@ class Engine {
   void run(const Mutation& by, Body body, Answered done, Manner manner);
 
   // The same without a transaction.
-  void refuse(const Mutation& by, std::vector<Diagnostic> refused, const Answered& done,
-              const std::string& signal = {}, std::int64_t retry_seconds = 0);
+  void refuse(const Mutation& by, std::vector<Diagnostic> refused, const Answered& done, const std::string& signal = {},
+              std::int64_t retry_seconds = 0);
 
   // STORE_DISK_LOW, ACTOR_BYTES: why this must not be added now, and after how many seconds it may be (0: time does not help).
   struct NoRoom {
@@ -97,7 +97,7 @@ class Engine {
   Timekeeper timekeeper;
   ActorQuota bytes;                 // what each actor makes the store keep within an hour
   std::unique_ptr<DiskFloor> disk;  // null: not watched. Set before anything is asked
-  std::unique_ptr<FastLane> lane;  // null: reads have none. Set before anything is asked
+  std::unique_ptr<FastLane> lane;   // null: reads have none. Set before anything is asked
 
  private:
   struct Running;
