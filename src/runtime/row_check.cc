@@ -127,7 +127,7 @@ class Comparison {
       return read(
           std::string(kApprovalsStream),
           [&](const ledger::Entry& entry) {
-            return entry.type.starts_with("approval.") && payload_has(entry, "approval_id", id);
+            return payload_has(entry, entry.type == kApprovalRequested ? "id" : "approval_id", id);
           },
           [&](const ledger::Entry& entry) { return entry.type == kApprovalRequested; });
     return read(
