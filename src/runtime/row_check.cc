@@ -132,10 +132,7 @@ class Comparison {
           [&](const ledger::Entry& entry) { return entry.type == kApprovalRequested; });
     return read(
         std::string(kPacksStream),
-        [&](const ledger::Entry& entry) {
-          return entry.type == kPackActivated && payload_has(entry, "role", id) &&
-                 payload_has(entry, "pack", text_at(key_, 1));
-        },
+        [&](const ledger::Entry& entry) { return entry.type == kPackActivated && payload_has(entry, "role", id); },
         [](const ledger::Entry&) { return true; });
   }
 
