@@ -149,12 +149,12 @@ def an_approval(store):
 
 
 def a_governed_session(store):
-    store.edited(("UPDATE session_states SET content = replace(content, '\"tool_calls\":1', '\"tool_calls\":0') WHERE session_id = ?",
+    store.edited(("UPDATE session_states SET content = json_set(content, '$.state.tool_calls', 0) WHERE session_id = ?",
                   store.governed["id"]))
     said = store.call("Read", {}, "c2")
     assert said.returncode != 0 and "LEDGER_PROJECTION" in said.stdout + said.stderr, said
     store.stop()
-    with sqlite3.connect(store.workspace.store + "/ledger.db") as database:
+    with sqlite3.connect(store.kept + "/ledger.db") as database:
         lax = database.execute("SELECT pack FROM pack_roles WHERE role = 'trusted'").fetchone()[0]
     store.edited(("UPDATE session_states SET pack = ? WHERE session_id = ?", lax, store.governed["id"]))
     said = store.call("Read", {}, "c2")

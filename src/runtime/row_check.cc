@@ -127,15 +127,12 @@ class Comparison {
       return read(
           std::string(kApprovalsStream),
           [&](const ledger::Entry& entry) {
-            return entry.type.starts_with("approval.") && payload_has(entry, "approval_id", id);
+            return payload_has(entry, entry.type == kApprovalRequested ? "id" : "approval_id", id);
           },
           [&](const ledger::Entry& entry) { return entry.type == kApprovalRequested; });
     return read(
         std::string(kPacksStream),
-        [&](const ledger::Entry& entry) {
-          return entry.type == kPackActivated && payload_has(entry, "role", id) &&
-                 payload_has(entry, "pack", text_at(key_, 1));
-        },
+        [&](const ledger::Entry& entry) { return entry.type == kPackActivated && payload_has(entry, "role", id); },
         [](const ledger::Entry&) { return true; });
   }
 
