@@ -483,7 +483,8 @@ TEST_F(AccessTest, an_agent_below_an_agent_is_the_one_that_is_nearest) {
 
 TEST_F(AccessTest, the_token_of_one_agent_does_not_act_in_the_session_of_another) {
   const Made session = open_session();
-  Presented presented = tcp(make_token(Agent).text);
+  const Made token = make_token(Agent);
+  Presented presented = tcp(token.text);
   presented.session_token = session.text;
   EXPECT_EQ(code_of(presented), "ACCESS_OTHER_AGENT");
 }

@@ -690,7 +690,8 @@ TEST(HttpApi, WhatIsNotUnderstoodIsRefused) {
     typed.content_type = "text/plain";
     expect_problem(served.send(typed), 415, "REQUEST_TYPE");
     for (const Member& member : route.body) {
-      const Got wrong = ask("{\"" + std::string(member.name) + "\":{}}");
+      const char* const other = member.kind == MemberKind::Object ? "[]" : "{}";
+      const Got wrong = ask("{\"" + std::string(member.name) + "\":" + other + "}");
       expect_problem(wrong, 400, "REQUEST_FIELD");
       EXPECT_EQ(text_of(wrong["diagnostics"].element(0)["pointer"]), "/" + std::string(member.name)) << route.path;
     }
@@ -882,12 +883,16 @@ TEST(HttpApi, ProcessesAreRegisteredOnlyByThoseAboveThem) {
   const Served::Session session = served.claim(served.create());
   const auto registered = [&](std::int64_t pid, Door door) {
     return served.ask("POST", "/v1/sessions/" + session.id + "/process", R"({"pid":)" + std::to_string(pid) + "}",
-                      door == Door::Tcp ? served.agent_token : "", door, {session.header()});
+                      "", door, {session.header()});
   };
   expect_problem(registered(1, Door::Socket), 403, "REQUEST_PROCESS");
   expect_problem(registered(::getppid(), Door::Socket), 403, "REQUEST_PROCESS");
   expect_problem(registered(1 << 29, Door::Socket), 403, "REQUEST_PROCESS");
   expect_problem(registered(::getpid(), Door::Tcp), 403, "REQUEST_PROCESS");
+  // One agent's token does not act in the session of another.
+  expect_problem(served.ask("POST", "/v1/sessions/" + session.id + "/renew", "{}", served.agent_token, Door::Tcp,
+                            {session.header()}),
+                 403, "ACCESS_OTHER_AGENT");
   EXPECT_EQ(served.ask("GET", "/v1/tokens", "", served.operator_token).status(), 200u);
   EXPECT_EQ(registered(::getpid(), Door::Socket).status(), 200u);
   // From now on, and not a moment later, this process is an agent, and an operator's token is worth nothing to it by the socket.
@@ -1456,7 +1461,12 @@ TEST(HttpApiWorkflows, AWholeStory) {
   expect(all, 200, "get", "/v1/workflows");
   EXPECT_EQ(all["workflows"].size(), 1u);
   EXPECT_EQ(served.ask("GET", "/v1/workflows?after=" + text_of(all["next"]))["workflows"].size(), 1u);
-  const Got whole = served.ask("GET", "/v1/workflows/" + id);
+  // What labelled sessions do is not for an agent that has not their labels.
+  const Got outline = served.ask("GET", "/v1/workflows/" + id);
+  expect(outline, 200, "get", "/v1/workflows/{id}");
+  EXPECT_EQ(text_of(outline["workflow"]["resources"].element(0)["withheld"]["code"]), "READ_LABELLED");
+  EXPECT_EQ(json::write(outline["workflow"]["resources"].element(0)["value"]), "null");
+  const Got whole = served.ask("GET", "/v1/workflows/" + id, "", served.operator_token);
   expect(whole, 200, "get", "/v1/workflows/{id}");
   const json::Node shown = whole["workflow"];
   EXPECT_EQ(text_of(shown["standing"]), "open");
