@@ -882,8 +882,8 @@ TEST(HttpApi, ProcessesAreRegisteredOnlyByThoseAboveThem) {
   Served served;
   const Served::Session session = served.claim(served.create());
   const auto registered = [&](std::int64_t pid, Door door) {
-    return served.ask("POST", "/v1/sessions/" + session.id + "/process", R"({"pid":)" + std::to_string(pid) + "}",
-                      "", door, {session.header()});
+    return served.ask("POST", "/v1/sessions/" + session.id + "/process", R"({"pid":)" + std::to_string(pid) + "}", "",
+                      door, {session.header()});
   };
   expect_problem(registered(1, Door::Socket), 403, "REQUEST_PROCESS");
   expect_problem(registered(::getppid(), Door::Socket), 403, "REQUEST_PROCESS");

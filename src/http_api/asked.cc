@@ -75,18 +75,19 @@ Workings::Workings(Surroundings given)
     : around(std::move(given)),
       figures(routes().size()),
       readings(std::make_shared<ReadingPool>(kReadingThreads, limits::kReadingsQueuedMax)),
-      events(EventHub::start(around.store, around.node.feed(), readings,
-                             [&cases = around.cases](std::string_view stream, std::string_view payload) {
-                               return cases.labels_of_entry(stream, payload);
-                             },
-                             [log = around.log, &clock = around.clock](const Failure& failure) {
-                               json::Value line = json::Value::object();
-                               line.set("time", format_time(clock.now()));
-                               line.set("level", "error");
-                               line.set("event", "stream_failed");
-                               line.set("problem", secrets::redact(failure.text()));
-                               if (log) log(line);
-                             })),
+      events(EventHub::start(
+          around.store, around.node.feed(), readings,
+          [&cases = around.cases](std::string_view stream, std::string_view payload) {
+            return cases.labels_of_entry(stream, payload);
+          },
+          [log = around.log, &clock = around.clock](const Failure& failure) {
+            json::Value line = json::Value::object();
+            line.set("time", format_time(clock.now()));
+            line.set("level", "error");
+            line.set("event", "stream_failed");
+            line.set("problem", secrets::redact(failure.text()));
+            if (log) log(line);
+          })),
       started_ns(around.clock.monotonic_ns()),
       started_at(around.clock.now()) {}
 
@@ -370,8 +371,7 @@ void read_on(const AskedPtr& asked, const std::shared_ptr<LabelledRead>& read) {
     auto answer = read->reading(*by);
     if (!answer) return by->fail(answer.error());
     if (answer->withheld) return by->refuse({std::move(*answer->withheld)});
-    if (answer->adds.empty())
-      return answer->value ? by->answer(*answer->value) : by->refuse({read->missing(*by)});
+    if (answer->adds.empty()) return answer->value ? by->answer(*answer->value) : by->refuse({read->missing(*by)});
     if (++read->tries > kReadTriesMax)
       return by->fail(failure_of(Code::STORE_BUSY, "reading", {{"count", std::to_string(kReadTriesMax)}}).value());
     by->workings().around.cases.gain_labels(by->mutation(), std::move(answer->adds), read->stream,
@@ -388,7 +388,8 @@ void read_on(const AskedPtr& asked, const std::shared_ptr<LabelledRead>& read) {
 void read_labelled(const AskedPtr& asked, std::string stream,
                    std::function<Result<runtime::ReadAnswer>(Asked&)> reading,
                    std::function<Diagnostic(const Asked&)> missing) {
-  read_on(asked, std::make_shared<LabelledRead>(LabelledRead{std::move(stream), std::move(reading), std::move(missing)}));
+  read_on(asked,
+          std::make_shared<LabelledRead>(LabelledRead{std::move(stream), std::move(reading), std::move(missing)}));
 }
 
 }  // namespace baton::http_api
