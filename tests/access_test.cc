@@ -669,10 +669,23 @@ TEST_F(AccessTest, an_agent_below_an_agent_is_the_one_that_is_nearest) {
 }
 
 TEST_F(AccessTest, the_token_of_one_agent_does_not_act_in_the_session_of_another) {
-  const Made session = open_session();
-  Presented presented = tcp(make_token(Agent).text);
-  presented.session_token = session.text;
-  EXPECT_EQ(code_of(presented), "ACCESS_OTHER_AGENT");
+  const Made token = make_token(Agent), operators = make_token(Operator);
+  TokenRequest request;
+  request.actor_id = "bob";
+  const Made bobs = make_token_of(request);
+  request.actor_id = "desk";
+  request.is_host = true;
+  const Made desk = make_token_of(request);
+  const std::vector<std::pair<Made, std::string>> opened = {
+      {open_session_by("bob", bobs.id), "ACCESS_OTHER_AGENT"},
+      {open_session_by("oscar", operators.id), ""},  // given to the agent whose token it is
+      {open_session_by("desk", desk.id), ""},
+  };
+  for (const auto& [session, code] : opened) {
+    Presented presented = tcp(token.text);
+    presented.session_token = session.text;
+    EXPECT_EQ(code_of(presented), code);
+  }
 }
 
 TEST_F(AccessTest, a_token_says_the_roles_and_whom_its_sessions_act_for) {

@@ -36,7 +36,8 @@ Result<Answer> ask(const Call& call) {
 inline Mutation as(std::string actor, work::ActorKind kind = work::ActorKind::Agent) {
   Mutation by;
   by.caller.actor = {std::move(actor), kind};
-  by.caller.grant.is_host = true;  // it names the role and the principal of each session; tests of who may, say otherwise
+  by.caller.grant.is_host =
+      true;  // it names the role and the principal of each session; tests of who may, say otherwise
   return by;
 }
 inline Mutation as_operator() { return as("oscar", work::ActorKind::Operator); }

@@ -771,8 +771,9 @@ TEST_P(Cases, reading_context_brings_its_labels) {
   dropped.caller.supervised = true;
   dropped.caller.agent_session = session;
   EXPECT_EQ(cases().show_context(dropped.caller, "project")->adds, adds);
-  EXPECT_EQ(outcome(ask([&](Answered done) { cases().gain_labels(dropped, adds, "context/project", std::move(done)); })),
-            "taken");
+  EXPECT_EQ(
+      outcome(ask([&](Answered done) { cases().gain_labels(dropped, adds, "context/project", std::move(done)); })),
+      "taken");
   EXPECT_EQ(text_at(show(early), "/labels"), R"(["customer-data"])");
   EXPECT_TRUE(cases().show_context(reader, "project")->adds.empty());
   EXPECT_TRUE(cases().show_context(reader, "project")->value);

@@ -248,7 +248,8 @@ void add_session(Command& app, Action& chosen) {
         ->one_of({"reject_all", "strip_partial", "strip_blocked"});
     command->add_option("--label", arguments->labels, "A label to begin with; may be repeated")
         ->allow_extra_args(false);
-    command->add_option("--principal", arguments->principal, "A JSON file about whom the session acts for; for operators and hosts");
+    command->add_option("--principal", arguments->principal,
+                        "A JSON file about whom the session acts for; for operators and hosts");
     command->add_option("--unwrapped", arguments->unwrapped, "A tool that is called past Baton; may be repeated")
         ->allow_extra_args(false);
     add_node_options(*command, arguments->node, Presents::Session, Changes::Something);

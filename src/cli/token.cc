@@ -126,7 +126,9 @@ void add_token(Command& app, Action& chosen) {
     auto arguments = std::make_shared<Arguments>();
     Command* command = token->add_subcommand("create", "Make a token for an actor");
     command->add_option("--actor", arguments->actor, "Who will present it")->required();
-    command->add_option("--kind", arguments->kind, "agent, host (a program that serves several users), operator, ci or auditor")
+    command
+        ->add_option("--kind", arguments->kind,
+                     "agent, host (a program that serves several users), operator, ci or auditor")
         ->one_of({"agent", "host", "operator", "ci", "auditor"})
         ->capture_default_str();
     command->add_option("--scope", arguments->scopes, "Only for this; may be repeated; default: all its kind may do")
@@ -146,7 +148,8 @@ void add_token(Command& app, Action& chosen) {
     add_node_options(*command, arguments->node, Presents::Operator, Changes::Something);
     examples(*command,
              "  baton token create --actor github --kind ci --expires 90d --token-out ci.token\n"
-             "  baton token create --actor refunds-1 --role refunds --principal '{\"tier\": \"L2\"}' --token-out refunds.token\n"
+             "  baton token create --actor refunds-1 --role refunds --principal '{\"tier\": \"L2\"}' --token-out "
+             "refunds.token\n"
              "\nTakes an operator's token. Exit status: 0 made, 1 refused, 2 could not.");
     command->callback(
         [arguments, &chosen] { chosen = [arguments](World& world) { return create(world, *arguments); }; });

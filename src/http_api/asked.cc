@@ -393,8 +393,7 @@ void read_on(const AskedPtr& asked, const std::shared_ptr<LabelledRead>& read) {
     auto answer = read->reading(*by);
     if (!answer) return by->fail(answer.error());
     if (answer->withheld) return by->refuse({std::move(*answer->withheld)});
-    if (answer->adds.empty())
-      return answer->value ? by->answer(*answer->value) : by->refuse({read->missing(*by)});
+    if (answer->adds.empty()) return answer->value ? by->answer(*answer->value) : by->refuse({read->missing(*by)});
     if (++read->tries > kReadTriesMax)
       return by->fail(failure_of(Code::STORE_BUSY, "reading", {{"count", std::to_string(kReadTriesMax)}}).value());
     by->workings().around.cases.gain_labels(by->mutation(), std::move(answer->adds), read->stream,
@@ -411,7 +410,8 @@ void read_on(const AskedPtr& asked, const std::shared_ptr<LabelledRead>& read) {
 void read_labelled(const AskedPtr& asked, std::string stream,
                    std::function<Result<runtime::ReadAnswer>(Asked&)> reading,
                    std::function<Diagnostic(const Asked&)> missing) {
-  read_on(asked, std::make_shared<LabelledRead>(LabelledRead{std::move(stream), std::move(reading), std::move(missing)}));
+  read_on(asked,
+          std::make_shared<LabelledRead>(LabelledRead{std::move(stream), std::move(reading), std::move(missing)}));
 }
 
 }  // namespace baton::http_api

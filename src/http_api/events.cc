@@ -162,8 +162,7 @@ EventHub::EventHub(store::Store& store, runtime::Feed& feed, std::shared_ptr<Rea
 
 std::shared_ptr<EventHub> EventHub::start(store::Store& store, runtime::Feed& feed,
                                           std::shared_ptr<ReadingPool> readings, Labels labels, Failed failed) {
-  std::shared_ptr<EventHub> hub(
-      new EventHub(store, feed, std::move(readings), std::move(labels), std::move(failed)));
+  std::shared_ptr<EventHub> hub(new EventHub(store, feed, std::move(readings), std::move(labels), std::move(failed)));
   hub->subscription_ = feed.subscribe([hub = hub.get()](const runtime::FedEntries& entries) { hub->hand_on(entries); });
   // What was handed out before is nobody's: there is no stream yet.
   const std::lock_guard lock(hub->mutex_);

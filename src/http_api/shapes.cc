@@ -43,18 +43,19 @@ json::Value schema_of_type(std::string_view type) {
 }
 
 std::vector<ShapeMember> token_members(std::vector<ShapeMember> beside = {}) {
-  std::vector<ShapeMember> out = {{"id", "string"},
-                                  {"actor", "string"},
-                                  {"kind", "string"},
-                                  {"scopes", "[]string"},
-                                  {"names", "[]string"},
-                                  {"roles", "[]string", kMaybe, "of its sessions; without: the default ones, of a host any"},
-                                  {"principal_sha256", "string", kMaybe, "keyed digest of whom its sessions act for"},
-                                  {"created_at", "time"},
-                                  {"created_by", "string"},
-                                  {"expires_at", "time", kMaybe},
-                                  {"revoked_at", "time", kMaybe},
-                                  {"note", "string", kMaybe}};
+  std::vector<ShapeMember> out = {
+      {"id", "string"},
+      {"actor", "string"},
+      {"kind", "string"},
+      {"scopes", "[]string"},
+      {"names", "[]string"},
+      {"roles", "[]string", kMaybe, "of its sessions; without: the default ones, of a host any"},
+      {"principal_sha256", "string", kMaybe, "keyed digest of whom its sessions act for"},
+      {"created_at", "time"},
+      {"created_by", "string"},
+      {"expires_at", "time", kMaybe},
+      {"revoked_at", "time", kMaybe},
+      {"note", "string", kMaybe}};
   out.insert(out.end(), beside.begin(), beside.end());
   return out;
 }

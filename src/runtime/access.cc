@@ -349,8 +349,12 @@ tl::expected<Caller, Diagnostic> Access::identified(const Presented& presented, 
   caller.supervised = !caller.session_id.empty() || descent.kind != Descent::Free;
   if (caller.session_id.empty()) caller.agent_session = descent.session_id;
   const bool is_agents = token && token->kind == Agent && !token->grant.is_host;
-  // An agent of one actor does not act in the session of another.
-  if (is_agents && opener && token->actor_id != opener->actor_id) return refuse(Code::ACCESS_OTHER_AGENT);
+  // The session of one agent is not another's to act in. One that an operator or a host opened is for the agent that it was given to.
+  if (is_agents && opener && token->actor_id != opener->actor_id && !opener->token_id.empty()) {
+    const auto opened_with = answer(known_token(opener->token_id));
+    if (!opened_with || (opened_with->kind == Agent && !opened_with->grant.is_host))
+      return refuse(Code::ACCESS_OTHER_AGENT);
+  }
   if (token && (is_agents || !caller.supervised)) {
     caller.actor = {.id = token->actor_id, .kind = token->kind, .names = token->names};
     caller.token_id = token->id;

@@ -186,7 +186,8 @@ class Beside {
       }
     // The one content that is kept encrypted (use_cases/govern.cc, use_cases/tokens.cc).
     const json::Node principal = payload->root()["principal"]["blob"]["sha256"];
-    if ((row.type == kSessionOpened || row.type == kTokenCreated) && principal.is_string()) blobs_[std::string(principal.string())].encrypted = true;
+    if ((row.type == kSessionOpened || row.type == kTokenCreated) && principal.is_string())
+      blobs_[std::string(principal.string())].encrypted = true;
     const json::Node erased = payload->root()["sha256"];
     if (row.type == kBlobErased && erased.is_string()) blobs_[std::string(erased.string())].erased = true;
   }

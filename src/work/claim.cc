@@ -90,8 +90,8 @@ Refusal check_role(Asked& asked) {
   const bool is_for_phase = asked.role != nullptr && takes(*asked.role, asked.item.phase);
   if (is_for_phase && may_have(asked, asked.role->name)) return {};
   const std::string problem =
-      is_for_phase          ? "the role `" + asked.role->name + "` is none of the caller's" :
-      name.empty()            ? "no role takes " + std::string(asked.phase_name())
+      is_for_phase            ? "the role `" + asked.role->name + "` is none of the caller's"
+      : name.empty()          ? "no role takes " + std::string(asked.phase_name())
       : asked.role == nullptr ? "there is no role `" + std::string(name) + "`"
                               : "the role `" + std::string(name) + "` does not take " + std::string(asked.phase_name());
   return report(Code::CLAIM_ROLE, {}, {{"work", asked.item.id}, {"problem", problem}});

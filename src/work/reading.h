@@ -17,9 +17,9 @@
 namespace baton::work {
 
 struct Clearance {
-  bool reads_all = false;             // no agent
-  std::vector<const Role*> roles;     // of the session; without one those that the caller may take
-  bool can_gain = false;              // it reads for a session that is open, and by a path that records what reading adds
+  bool reads_all = false;          // no agent
+  std::vector<const Role*> roles;  // of the session; without one those that the caller may take
+  bool can_gain = false;           // it reads for a session that is open, and by a path that records what reading adds
   std::vector<std::string> labels{};  // sorted: what the session, and its item, have already
 
   bool reads(std::string_view section) const;  // of the context; `*`: all of them

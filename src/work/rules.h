@@ -64,9 +64,9 @@ struct Claim {
   std::string role;        // empty: whatever role the phase has
   std::string session_id;  // the new session's
   std::string lease_id, agent_id;
-  std::int64_t ttl = 0;         // nanoseconds; 0: the policy's
-  std::string present_session;  // the session whose token the caller carries; empty: none
-  std::string token_id = {};    // of the token it is claimed with; empty: none was presented
+  std::int64_t ttl = 0;                 // nanoseconds; 0: the policy's
+  std::string present_session;          // the session whose token the caller carries; empty: none
+  std::string token_id = {};            // of the token it is claimed with; empty: none was presented
   std::vector<std::string> roles = {};  // that the caller may take; empty: any
 };
 // May this phase be claimed at all? DRAFT, IMPLEMENTATION, READY_FOR_REVIEW, REVIEW, READY_FOR_MERGE.

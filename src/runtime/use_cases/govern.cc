@@ -501,8 +501,8 @@ class Opening {
     if (!state) return tl::make_unexpected(state.error());
     const auto content = *state ? json::parse(text_at(**state, 4)) : tl::unexpected(json::ParseError{});
     if (!content || !content->root()["principal_sha256"]) return {};
-    const auto opened = find_entry(**reader, session_stream(session_id), kSessionOpened,
-                                   [](std::string_view) { return true; });
+    const auto opened =
+        find_entry(**reader, session_stream(session_id), kSessionOpened, [](std::string_view) { return true; });
     if (!opened) return tl::make_unexpected(opened.error());
     const auto payload = *opened ? json::parse((*opened)->payload) : tl::unexpected(json::ParseError{});
     if (!payload || !read_text(payload->root()["principal"]["blob"], "sha256", out.principal_blob) ||
@@ -537,8 +537,7 @@ class Opening {
         principal_->blob = blob.sha256;
         principal_->bytes = static_cast<std::int64_t>(blob.bytes.size());
       }
-      payload.set("principal",
-                  ledger::blob_reference(principal_->blob, static_cast<std::size_t>(principal_->bytes)));
+      payload.set("principal", ledger::blob_reference(principal_->blob, static_cast<std::size_t>(principal_->bytes)));
       principal.emplace(std::move(*json::parse_owned(std::move(principal_->text))));
     }
     Value denied = Value::array();

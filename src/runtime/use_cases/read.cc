@@ -56,9 +56,11 @@ auto get(store::Reader& reader, const store::Table& table, std::string_view key,
 // What is shown of a labelled item to whom its labels are missing: where it stands; and what its creator wrote, unless that was a
 // labelled session. What sessions wrote since is left out.
 constexpr std::array<std::string_view, 18> kItemOutline = {
-    "id",    "phase",    "state",  "priority",   "depends_on", "open_dependencies", "labels",    "lease",      "fence",
-    "attempts", "totals", "created_at", "created_by", "changed_at", "waits_for",         "blocked_in", "waiting_since", "implementer"};
-constexpr std::array<std::string_view, 6> kItemWords = {"title", "text", "pr_url", "repository", "pr_number", "head_sha"};
+    "id",         "phase",      "state",     "priority",   "depends_on",    "open_dependencies",
+    "labels",     "lease",      "fence",     "attempts",   "totals",        "created_at",
+    "created_by", "changed_at", "waits_for", "blocked_in", "waiting_since", "implementer"};
+constexpr std::array<std::string_view, 6> kItemWords = {"title",      "text",      "pr_url",
+                                                        "repository", "pr_number", "head_sha"};
 
 // Labels of the session that created it.
 Result<std::vector<std::string>> author_labels_of(store::Reader& reader, const std::string& work_id) {
@@ -119,8 +121,7 @@ Result<Value> UseCases::list(const Caller& caller, std::optional<work::Phase> ph
     more = count == limit;
     if (more) return false;
     last = item.id;
-    const bool is_shown =
-        as->work_id == item.id || work::decide_read(as->clearance, {}, item.labels).is_whole();
+    const bool is_shown = as->work_id == item.id || work::decide_read(as->clearance, {}, item.labels).is_whole();
     items.push(is_shown ? shown(item) : Value());
     if (!is_shown) labelled.emplace_back(count, std::move(item));
     ++count;

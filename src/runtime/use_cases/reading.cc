@@ -242,32 +242,31 @@ void UseCases::gain_labels(const Mutation& by, std::vector<std::string> labels, 
   reading.idempotency_key.clear();  // of a request that only reads
   const std::string session_id = session_of(by.caller);
   std::vector<Read> reads = reads_of_session(session_id);
-  inside_->run(
-      reading,
-      [session_id, labels = std::move(labels), read = std::move(read)](Act& act) -> Result<void> {
-        const auto cannot = [&](bool too_many) {
-          work::ReadDecision why;
-          why.missing = labels;
-          why.too_many = too_many;
-          act.refuse(withheld_because("`" + read + "`", why));
-          return Result<void>();
-        };
-        Result<std::optional<work::Session>> session;
-        if (work::is_work_id(session_id)) session = act.session(session_id);
-        if (!session) return tl::make_unexpected(session.error());
-        if (!*session || !may_act_for(act.caller(), **session)) return cannot(false);
-        std::optional<work::Item> item;
-        if (!(*session)->work_id.empty()) {
-          auto held = act.item((*session)->work_id);
-          if (!held) return tl::make_unexpected(held.error());
-          item = std::move(*held);
-          if (!item || !item->lease || item->lease->session_id != session_id) return cannot(false);
-        }
-        const auto gained = gain_labels_in(act, **session, item ? &*item : nullptr, labels, read);
-        if (!gained) return tl::make_unexpected(gained.error());
-        return *gained ? Result<void>() : cannot(true);
-      },
-      std::move(done), {.reads = std::move(reads)});
+  inside_->run(reading,
+               [session_id, labels = std::move(labels), read = std::move(read)](Act& act) -> Result<void> {
+                 const auto cannot = [&](bool too_many) {
+                   work::ReadDecision why;
+                   why.missing = labels;
+                   why.too_many = too_many;
+                   act.refuse(withheld_because("`" + read + "`", why));
+                   return Result<void>();
+                 };
+                 Result<std::optional<work::Session>> session;
+                 if (work::is_work_id(session_id)) session = act.session(session_id);
+                 if (!session) return tl::make_unexpected(session.error());
+                 if (!*session || !may_act_for(act.caller(), **session)) return cannot(false);
+                 std::optional<work::Item> item;
+                 if (!(*session)->work_id.empty()) {
+                   auto held = act.item((*session)->work_id);
+                   if (!held) return tl::make_unexpected(held.error());
+                   item = std::move(*held);
+                   if (!item || !item->lease || item->lease->session_id != session_id) return cannot(false);
+                 }
+                 const auto gained = gain_labels_in(act, **session, item ? &*item : nullptr, labels, read);
+                 if (!gained) return tl::make_unexpected(gained.error());
+                 return *gained ? Result<void>() : cannot(true);
+               },
+               std::move(done), {.reads = std::move(reads)});
 }
 
 Result<bool> gain_labels_in(Act& act, const work::Session& session, work::Item* item,

@@ -96,8 +96,7 @@ std::vector<Diagnostic> check(const TokenRequest& asked, Time now) {
 Result<void> keep_principal(Act& act, const TokenRequest& asked, TokenGrant& grant) {
   if (!asked.principal) return {};
   std::string text;
-  if (!json::append_canonical(text, *asked.principal, json::Numbers::Exact) ||
-      text.size() > limits::kPrincipalBytesMax)
+  if (!json::append_canonical(text, *asked.principal, json::Numbers::Exact) || text.size() > limits::kPrincipalBytesMax)
     return act.refuse(report(Code::TOKEN_FIELD, place_named("/principal"),
                              {{"field", "principal"},
                               {"problem", "is more than " + std::to_string(limits::kPrincipalBytesMax) + " bytes"}})),

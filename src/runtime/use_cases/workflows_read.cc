@@ -204,17 +204,17 @@ Result<std::optional<Value>> UseCases::show_workflow(const Caller& caller, const
   if (!all_labels) return tl::make_unexpected(all_labels.error());
   const work::ReadDecision of_keys = work::decide_read(as->clearance, {}, *all_labels);
   Value resources = Value::array();
-  done = each(reader, {.table = tables::kWorkflowHolds, .equal = {workflow_id}}, read_hold,
-              [&](const store::Row& hold_row, const session::Hold& hold) {
-                Value held = shown_hold((*plan)->shared[static_cast<std::size_t>(number_at(hold_row, 1))],
-                                        text_at(hold_row, 2), hold);
-                if (!of_keys.is_whole()) {
-                  held.set("value", nullptr);
-                  held.set("withheld",
-                           shown_withheld(withheld_because("the key of what is shared", of_keys), of_keys.missing));
-                }
-                resources.push(std::move(held));
-              });
+  done = each(
+      reader, {.table = tables::kWorkflowHolds, .equal = {workflow_id}}, read_hold,
+      [&](const store::Row& hold_row, const session::Hold& hold) {
+        Value held =
+            shown_hold((*plan)->shared[static_cast<std::size_t>(number_at(hold_row, 1))], text_at(hold_row, 2), hold);
+        if (!of_keys.is_whole()) {
+          held.set("value", nullptr);
+          held.set("withheld", shown_withheld(withheld_because("the key of what is shared", of_keys), of_keys.missing));
+        }
+        resources.push(std::move(held));
+      });
   if (!done) return tl::make_unexpected(done.error());
   body.set("resources", std::move(resources));
   Value out = Value::object();
