@@ -41,7 +41,7 @@ struct Workings {
   LogBudget log_budget;
   HookMemory hooks;
   const ledger::SigningKey answer_key;  // signs what hooks are told
-  const std::int64_t started_ns;  // monotonic
+  const std::int64_t started_ns;        // monotonic
   const Time started_at;
 };
 
