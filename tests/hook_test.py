@@ -975,8 +975,8 @@ def signed_answers(place):
         return place.hook("claude", "PreToolUse", {**event, "tool_use_id": f"run_{number}"}, "--node-key", key, *more, **how)
     own = {"environment": {"BATON_SESSION_TOKEN": claimed["token"]}}
     passed(of_run(1, "--session", claimed["id"], **own))
-    for number, (session, how) in enumerate(((claimed["id"], {}), (claimed["id"], {"socket_path": honest.path}), ("ses_other", own), ("ses_other", {}))):
-        done = of_run(2 + number, "--session", session, **how)
+    for at, (session, how) in enumerate(((claimed["id"], {}), (claimed["id"], {"socket_path": honest.path}), ("ses_other", own), ("ses_other", {}))):
+        done = of_run(2 + at, "--session", session, **how)
         need(done.returncode == 2 and "session_mismatch" in done.stderr, (session, how, done))
 
     # A denial that becomes an allowance on the way; changed status, outputs, or bytes behind.

@@ -94,15 +94,27 @@ def mount(*arguments):
     subprocess.run(["mount", *arguments], check=True, timeout=WAIT)
 
 
-def make_machine(programs, etc):
+def make_machine(programs, kept):
+    # What is needed of folders that are hidden below.
+    os.chmod(kept, 0o755)
+    for program in programs:
+        there = Path(kept) / Path(program).name
+        there.touch()
+        mount("--bind", program, str(there))
+    os.mkdir(Path(kept) / "bin")
+    mount("--bind", "/usr/local/bin", str(Path(kept) / "bin"))
+    etc = str(Path(kept) / "etc")
     shutil.copytree("/etc", etc, symlinks=True, dirs_exist_ok=True, ignore_dangling_symlinks=True)
     mount("--bind", etc, "/etc")
     for folder in ("/home", "/run", "/srv", "/var/lib", "/usr/local/bin"):
         mount("-t", "tmpfs", "-o", "mode=0755", "tmpfs", folder)
+    for program in (Path(kept) / "bin").iterdir():
+        if not program.name.startswith("baton"):
+            os.symlink(program, Path("/usr/local/bin") / program.name)
     for program in programs:
         there = Path("/usr/local/bin") / Path(program).name
         there.touch()
-        mount("--bind", program, str(there))
+        mount("--bind", str(Path(kept) / there.name), str(there))
     for user in ("ada", "eve"):
         subprocess.run(["useradd", "--user-group", "--create-home", "--shell", "/bin/sh", user], check=True, timeout=WAIT)
     os.makedirs("/srv/tides/.claude")
@@ -112,10 +124,10 @@ def make_machine(programs, etc):
     subprocess.run(["chown", "-R", "ada:ada", "/srv/tides"], check=True, timeout=WAIT)
 
 
-def run_document():
+def run_document(all_blocks):
     """The blocks in their order; the node that one of them starts."""
     node, said = None, []
-    for user, background, text in blocks():
+    for user, background, text in all_blocks:
         if background:
             log = open("/srv/node.out", "wb")
             node = subprocess.Popen(["bash", "-e", "-c", text], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
@@ -336,11 +348,12 @@ def unsafe_places_are_refused():
 
 
 def main(programs):
-    etc = tempfile.mkdtemp(prefix="baton-etc-")
+    kept = tempfile.mkdtemp(prefix="baton-two-users-")
+    all_blocks = blocks()
     node = None
     try:
-        make_machine(programs, etc)
-        node, said = run_document()
+        make_machine(programs, kept)
+        node, said = run_document(all_blocks)
         operator_token = Path("/var/lib/baton/.config/baton/operator.token").read_text().strip()
         stories = {"hooks": hooks_work, "a run": lambda: run_completed(said), "the node is out of reach": lambda: node_is_out_of_reach(operator_token),
                    "the sockets": sockets_are_kept, "operators": lambda: nobody_becomes_an_operator(operator_token), "below a run": lambda: below_a_run(operator_token), "fake nodes": lambda: fake_nodes_are_refused(operator_token),
@@ -358,8 +371,15 @@ def main(programs):
                 node.wait(30)
             except subprocess.TimeoutExpired:
                 node.kill()
-        subprocess.run(["umount", "-l", "/etc"], check=False, timeout=WAIT)
-        shutil.rmtree(etc, ignore_errors=True)
+        # What is mounted goes with the namespace; what it is mounted on is removed after it.
+        subprocess.run(["umount", "-l", "/etc", str(Path(kept) / "bin"), *(str(Path(kept) / Path(program).name) for program in programs)],
+                       check=False, timeout=WAIT, stderr=subprocess.DEVNULL)
+        try:
+            if (Path(kept) / "bin").exists():
+                os.rmdir(Path(kept) / "bin")  # fails where it still leads to the machine's own folder
+            shutil.rmtree(kept, ignore_errors=True)
+        except OSError as problem:
+            print(f"{kept} stays: {problem}")
 
 
 if __name__ == "__main__":

@@ -40,10 +40,10 @@ struct Options {
   std::string hook;
   std::string project;  // absolute; for rules about relative paths
   std::string home;
-  std::string store = {};  // the folder of the store, absolute; empty: the programs find it by themselves
-  std::string socket = {};    // the socket of a node of another user; then `store` is only where Baton keeps what it did
+  std::string store = {};   // the folder of the store, absolute; empty: the programs find it by themselves
+  std::string socket = {};  // the socket of a node of another user; then `store` is only where Baton keeps what it did
   std::string node_key = {};  // of the node's answers to hooks; empty: hooks believe whatever answers there
-  std::string role = {};   // of the sessions; empty: theirs
+  std::string role = {};      // of the sessions; empty: theirs
   std::string secrets =
       {};  // the folder where files for headers of servers may lie; empty: such servers are left alone
   // Servers that `adopt` put behind the proxy before: how they are called there is Baton's, whoever changed it. `FILE NAME`, as in Adoption::servers.

@@ -15,9 +15,9 @@ namespace baton::cli {
 
 // `baton serve`, as given.
 struct ServeOptions {
-  std::string store, keys;          // as in StoreOptions
-  std::string config;               // a file; empty: config.yaml in the store's folder, if there is one
-  std::string socket;               // empty: node.sock in the store's folder (none for PostgreSQL unless given)
+  std::string store, keys;                // as in StoreOptions
+  std::string config;                     // a file; empty: config.yaml in the store's folder, if there is one
+  std::string socket;                     // empty: node.sock in the store's folder (none for PostgreSQL unless given)
   std::string agent_socket, agent_group;  // a second socket, for the users of that group; both or neither
   std::vector<std::string> listen;        // host:port
   std::string certificate, key;

@@ -24,7 +24,7 @@ struct Heard {
   int status = 0;
   std::string body;
   std::string signature;  // as it came; empty: none, or more than one
-  std::string problem;  // of what did not come to an answer
+  std::string problem;    // of what did not come to an answer
 };
 
 Heard ask(const Asked& asked, Deadline deadline);

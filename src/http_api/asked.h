@@ -43,7 +43,7 @@ struct Workings {
   HookMemory hooks;
   runtime::ActorQuota requests;  // of each actor, a second
   const ledger::SigningKey answer_key;  // signs what hooks are told
-  const std::int64_t started_ns;  // monotonic
+  const std::int64_t started_ns;        // monotonic
   const Time started_at;
 };
 

@@ -105,8 +105,9 @@ struct ServerLimits {
   std::size_t body_bytes = 1u << 20;
   // What is read of anybody before Admit is asked: a small request costs no more to hold than its head.
   std::size_t unasked_body_bytes = 16u << 10;
-  std::size_t connections = 8192;  // where there is a unix socket, the last of them are for `unix_path` (socket_reserve())
-  std::size_t streams = 8192;      // open event streams among them
+  std::size_t connections =
+      8192;                    // where there is a unix socket, the last of them are for `unix_path` (socket_reserve())
+  std::size_t streams = 8192;  // open event streams among them
   std::size_t stream_backlog_bytes = 1u << 20;   // unsent bytes of one stream before it is cut off
   std::chrono::milliseconds read_time{10'000};   // from a request's first byte to its last
   std::chrono::milliseconds idle_time{60'000};   // between requests of one connection
@@ -131,7 +132,7 @@ struct GroupSocket {
 };
 
 struct ServerOptions {
-  std::string unix_path;  // empty: no unix socket. Mode 0600; a stale file is replaced
+  std::string unix_path;              // empty: no unix socket. Mode 0600; a stale file is replaced
   std::optional<GroupSocket> agents;  // a second unix socket, whose peers are `for_agents`
   std::vector<ListenAddress> listen;
   std::string certificate_file, key_file;  // PEM; both or neither; TLS 1.2 and up on every TCP listener

@@ -20,10 +20,10 @@ namespace baton::net {
 // A socket that is bound and listens.
 struct Listening {
   Descriptor socket;
-  std::string address;    // TCP: with its real port
-  std::string unix_path;  // or this
+  std::string address;      // TCP: with its real port
+  std::string unix_path;    // or this
   bool for_agents = false;  // a GroupSocket
-  dev_t device = 0;       // of the socket's file: whether it is still ours when we leave
+  dev_t device = 0;         // of the socket's file: whether it is still ours when we leave
   ino_t inode = 0;
 };
 
