@@ -81,7 +81,7 @@ TEST(WayOut, Cases) {
 
 // Whatever can be the first failure of a proposal has a case. The others need more than a session: a lease, a workspace, an end.
 TEST(WayOut, EveryReasonHasACase) {
-  const std::set<std::string> elsewhere = {"approval_mismatch", "approval_queue_full", "cancel_requested",
+  const std::set<std::string> elsewhere = {"approval_mismatch", "approval_queue_full", "approval_stale", "cancel_requested",
                                            "checkpoint_denied", "checkpoint_timeout", "engine_error", "lease_stale",
                                            "protected_path", "session_closed", "session_killed", "call_not_open",
                                            "checkpoint_closed", "evidence_insufficient", "fact_in_arguments",

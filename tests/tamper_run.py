@@ -193,6 +193,13 @@ class Run:
         finally:
             shutil.rmtree(copy)
 
+    @staticmethod
+    def are_cursors_alone(altered, before):
+        """How far webhooks were sent is in no entry (docs/formats/ledger.md): a log that lost nothing else lost nothing of the record."""
+        def rest(dump):
+            return [one for one in dump if one[:1] != ("webhook_cursors",)]
+        return altered is not None and rest(altered) == rest(before)
+
     def fresh(self, source):
         shutil.rmtree(self.scratch, ignore_errors=True)
         shutil.copytree(source, self.scratch)
@@ -405,14 +412,15 @@ class Run:
             if did is None or did[1] is None:
                 continue
             what, claimed = did
-            if self.dump(self.scratch / "ledger.db") == self.dumps[source] and "older day" not in what:
+            altered = self.dump(self.scratch / "ledger.db")
+            if altered == self.dumps[source] and "older day" not in what:
                 self.tally["empty"] += 1  # nothing reads the bytes that are other ones
                 continue
             code = self.verdict()
             if code is not None:
                 self.tally["found"] += 1
                 self.codes[code] += 1
-            elif not claimed:
+            elif not claimed or self.are_cursors_alone(altered, self.dumps[source]):
                 self.tally["not claimed"] += 1
             else:
                 self.tally["missed"] += 1

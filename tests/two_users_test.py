@@ -219,8 +219,8 @@ def nobody_becomes_an_operator(operator_token):
     (pack / "session.yaml").write_text(json.dumps({"schema_version": "1.0", "agent": "pusher"}))
     (pack / "Push.yaml").write_text(json.dumps({"tool": "Push", **CONTRACT, "side_effect": "write", "gate": "allow",
                                                 "checkpoint": {"when": [{"path": "$.where", "equals": "main"}], "timeout_seconds": 600}}))
-    good(baton("contract", "activate", str(pack), "--role", "pusher"))
-    push = hook_commands()["PreToolUse"].replace("--role claude", "--role pusher")
+    good(baton("contract", "activate", str(pack), "--role", "agent"))
+    push = hook_commands()["PreToolUse"].replace("--role claude", "--role agent")
     event = {"where": "main"}
     first = ask_hook("Push", event, "p1", command=push, session="c-2")
     need(first.returncode == 2 and "checkpoint" in first.stderr, first)

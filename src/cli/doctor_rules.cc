@@ -133,8 +133,9 @@ void packs(json::Node facts, Findings& out) {
   std::size_t servers = 0;
   bool all_fine = true;
   for (const json::Node pack : facts["packs"].elements()) {
-    servers += pack["servers"].size();
-    if (pack["servers"].size() == 0 || pack["locked"].is_true()) continue;
+    const std::size_t count = pack["servers"].is_array() ? pack["servers"].size() : 0;
+    servers += count;
+    if (count == 0 || pack["locked"].is_true()) continue;
     all_fine = false;
     out.push_back({"tools_lock", State::Problem,
                    "the pack of role " + quoted(text_of(pack["role"])) +

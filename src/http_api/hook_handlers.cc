@@ -381,20 +381,26 @@ class Hook : public std::enable_shared_from_this<Hook> {
   Value bound_to(const std::string& line, const std::string& cwd) const {
     constexpr std::size_t kFilesMax = 32;
     const shell::Parsed parsed = shell::parse(line);
-    const std::vector<std::string> paths = shell::relied_on(parsed, shell::effects_of(parsed, cwd), cwd);
+    const shell::ReliedOn relied = shell::relied_on(parsed, shell::effects_of(parsed, cwd), cwd);
     Value files = Value::array();
-    for (std::size_t at = 0; at < std::min(paths.size(), kFilesMax); ++at) {
-      const std::string found = asked_->workings().around.digest_of_file(paths[at]);
+    std::size_t more = 0;
+    const auto look_at = [&](const std::string& path, bool is_sure) {
+      if (files.elements().size() >= kFilesMax) return void(++more);
+      const std::string found = asked_->workings().around.digest_of_file(path);
       const bool is_digest = found.size() == 64;
+      // A word that names no file is a word.
+      if (!is_sure && (found == "absent" || found == "folder")) return;
       Value file = Value::object();
-      file.set("path", paths[at]);
+      file.set("path", path);
       file.set(is_digest ? "sha256" : "state", found);
       files.push(std::move(file));
-    }
+    };
+    for (const std::string& path : relied.files) look_at(path, true);
+    for (const std::string& path : relied.words) look_at(path, false);
     Value out = Value::object();
     if (!cwd.empty()) out.set("cwd", cwd);
     out.set("files", std::move(files));
-    if (paths.size() > kFilesMax) out.set("more_files", paths.size() - kFilesMax);
+    if (more > 0) out.set("more_files", more);
     return out;
   }
 

@@ -56,7 +56,7 @@ class Node {
   bool is_array() const { return is(Kind::Array); }
   bool is_object() const { return is(Kind::Object); }
 
-  // Each needs a node of that kind.
+  // Each needs a node of that kind; size() of no node is 0.
   bool boolean() const;
   std::string_view string() const;       // unescaped
   std::string_view number_text() const;  // as it stood in the text
@@ -209,7 +209,7 @@ inline std::string_view Node::number_text() const {
   return {document_->text_.data() + cell.at, cell.size};
 }
 
-inline std::size_t Node::size() const { return document_->cells_[index_].size; }
+inline std::size_t Node::size() const { return document_ == nullptr ? 0 : document_->cells_[index_].size; }
 
 inline std::uint32_t Node::next() const {
   const Document::Cell& cell = document_->cells_[index_];

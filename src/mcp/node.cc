@@ -178,7 +178,8 @@ Verdict read_verdict(int status, std::string_view body) {
     out.kind = Verdict::Kind::Waits;
     out.approval_id = text_in(call["approval"], "id");
     out.approval_digest = text_in(call["approval"], "digest");
-    out.can_be_approved = call["approval"]["not_shown"].size() == 0;
+    const json::Node not_shown = call["approval"]["not_shown"];
+    out.can_be_approved = !not_shown || not_shown.size() == 0;
     for (const json::Node one : call["request_approval"]["checkpoints"].elements())
       if (one.is_string()) out.checkpoints.emplace_back(one.string());
   } else {

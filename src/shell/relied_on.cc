@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "base/text.h"
 
@@ -34,23 +33,34 @@ constexpr std::array kReads = {
 
 }  // namespace
 
-std::vector<std::string> relied_on(const Parsed& parsed, const Effects& effects, std::string_view cwd) {
-  std::set<std::string> out;
+ReliedOn relied_on(const Parsed& parsed, const Effects& effects, std::string_view cwd) {
+  ReliedOn out;
+  const auto add = [&](std::set<std::string>& to, std::string_view path) {
+    if (std::string whole = normalised(cwd, path); !whole.empty()) to.insert(std::move(whole));
+  };
   for (const std::string& path : effects.paths)
-    if (!std::ranges::binary_search(effects.writes, path)) out.insert(path);
+    if (!std::ranges::binary_search(effects.writes, path)) out.files.insert(path);
   for (const Command& command : parsed.commands) {
     if (command.words.empty() || !command.words.front().is_literal()) continue;
     const std::string& program = command.words.front().text;
     // A program that is named by its path, also where the line writes it.
-    if (program.find('/') != std::string::npos || command.is_script)
-      if (std::string path = normalised(cwd, program); !path.empty()) out.insert(std::move(path));
+    if (program.find('/') != std::string::npos || command.is_script) add(out.files, program);
     for (const Reads& row : kReads) {
       if (row.program != base_name(program)) continue;
-      for (const std::string_view file : split(row.files, ' '))
-        if (std::string path = normalised(cwd, file); !path.empty()) out.insert(std::move(path));
+      for (const std::string_view file : split(row.files, ' ')) add(out.files, file);
+    }
+    for (std::size_t at = 1; at < command.words.size(); ++at) {
+      if (!command.words[at].is_literal()) continue;
+      std::string_view text = command.words[at].text;
+      // `--values=x.yaml`, `data=@x.json`
+      if (const std::size_t equals = text.find('='); equals != text.npos) text.remove_prefix(equals + 1);
+      if (text.starts_with('@')) text.remove_prefix(1);
+      if (!text.empty() && text.front() != '-') add(out.words, text);
     }
   }
-  return {out.begin(), out.end()};
+  for (const std::string& path : effects.writes) out.words.erase(path);
+  for (const std::string& path : out.files) out.words.erase(path);
+  return out;
 }
 
 }  // namespace baton::shell

@@ -5,16 +5,21 @@
 // As far as words show: a script that another script runs is not among them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "shell/effects.h"
 #include "shell/parse.h"
 
 namespace baton::shell {
 
-// Absolute, sorted, each once. `cwd` as for effects_of().
-std::vector<std::string> relied_on(const Parsed& parsed, const Effects& effects, std::string_view cwd);
+struct ReliedOn {
+  std::set<std::string> files = {};
+  std::set<std::string> words = {};  // operands of programs that nobody knows here: files, where there is one of that name
+};
+
+// Absolute paths. `cwd` as for effects_of().
+ReliedOn relied_on(const Parsed& parsed, const Effects& effects, std::string_view cwd);
 
 }  // namespace baton::shell

@@ -468,7 +468,10 @@ Result<std::vector<ProcessMark>> UseCases::all_processes() {
         read_number(document->root(), "pid", mark.pid) && read_number(document->root(), "started", started) &&
         read_text(document->root(), "session_id", mark.session_id)) {
       mark.started = static_cast<std::uint64_t>(started);
-      processes.push_back(std::move(mark));
+      const bool is_known = std::ranges::any_of(processes, [&](const ProcessMark& one) {
+        return one.boot_id == mark.boot_id && one.pid == mark.pid && one.started == mark.started;
+      });
+      if (!is_known) processes.push_back(std::move(mark));
     }
     return true;
   });
