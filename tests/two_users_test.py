@@ -271,7 +271,9 @@ def below_a_run(operator_token):
         f"env -u BATON_SESSION_TOKEN BATON_TOKEN={operator_token} baton token list > below.token; echo \"token $?\" >> below.log\n"
         "env -u BATON_SESSION_TOKEN baton stop > below.stop; echo \"stop $?\" >> below.log\n" + BLOCK.split("\n", 1)[1])
     os.chmod("/srv/tides/below.sh", 0o755)
-    ended = ada("baton", "run", "--pack", "claude", "--", "./below.sh")
+    # An agent without a token has the default roles: what it is held to is the pack of one of these.
+    good(baton("contract", "activate", "/srv/tides/baton-pack", "--role", "agent"))
+    ended = ada("baton", "run", "--", "./below.sh")
     need(ended.returncode == 0, ended)
     said = Path("/srv/tides/below.log").read_text().split("\n")
     need(said[0] == "hook 2" and said[1] in ("token 1", "token 2") and said[2] in ("stop 1", "stop 2"), said)
