@@ -831,10 +831,10 @@ class Terminal:
 
     def wait_for(self, text, since=0):
         end = time.monotonic() + LIMIT_SECONDS
-        while text not in self.out[since:]:
+        while (found := self.out.find(text, since)) < 0:
             if time.monotonic() > end or not self.read(1):
                 raise Wrong(f"the terminal does not show {text!r}: {self.out!r}")
-        return len(self.out)
+        return found + len(text)
 
     def type(self, text):
         os.write(self.descriptor, text.encode())
