@@ -81,14 +81,14 @@ TEST(WayOut, Cases) {
 
 // Whatever can be the first failure of a proposal has a case. The others need more than a session: a lease, a workspace, an end.
 TEST(WayOut, EveryReasonHasACase) {
-  const std::set<std::string> elsewhere = {"approval_mismatch", "approval_queue_full", "approval_stale", "cancel_requested",
-                                           "checkpoint_denied", "checkpoint_timeout", "engine_error", "lease_stale",
-                                           "protected_path", "session_closed", "session_killed", "call_not_open",
-                                           "checkpoint_closed", "evidence_insufficient", "fact_in_arguments",
-                                           "facts_missing", "provider_incompatible", "resource_unresolved",
-                                           // of the proxy, before or behind a session
-                                           "call_timed_out", "node_unreachable", "output_too_large", "output_unjudged",
-                                           "tool_definition_changed", "tool_not_approved", "tool_text_suspicious"};
+  const std::set<std::string> elsewhere = {
+      "approval_mismatch", "approval_queue_full", "approval_stale", "cancel_requested", "checkpoint_denied",
+      "checkpoint_timeout", "engine_error", "lease_stale", "protected_path", "session_closed", "session_killed",
+      "call_not_open", "checkpoint_closed", "evidence_insufficient", "fact_in_arguments", "facts_missing",
+      "provider_incompatible", "resource_unresolved",
+      // of the proxy, before or behind a session
+      "call_timed_out", "node_unreachable", "output_too_large", "output_unjudged", "tool_definition_changed",
+      "tool_not_approved", "tool_text_suspicious"};
   const json::Document file = cases_file();
   std::set<std::string> told;
   for (const json::Node one : file.root()["cases"].elements()) told.insert(text_in(one, "reason"));

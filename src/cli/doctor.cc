@@ -168,7 +168,8 @@ Value proxies() {
   for (const net::RunningProcess& process : net::running_processes()) {
     const auto& words = process.words;
     const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
-    if (words.empty() || fs::path(words[0]).filename() != "baton" || !has("mcp") || !has("--listen-without-token")) continue;
+    if (words.empty() || fs::path(words[0]).filename() != "baton" || !has("mcp") || !has("--listen-without-token"))
+      continue;
     Value one = Value::object();
     one.set("pid", process.stat.id.pid);
     one.set("without_token", true);

@@ -76,18 +76,19 @@ Workings::Workings(Surroundings given)
     : around(std::move(given)),
       figures(routes().size()),
       readings(std::make_shared<ReadingPool>(kReadingThreads, limits::kReadingsQueuedMax)),
-      events(EventHub::start(around.store, around.node.feed(), readings,
-                             [&cases = around.cases](std::string_view stream, std::string_view payload) {
-                               return cases.labels_of_entry(stream, payload);
-                             },
-                             [log = around.log, &clock = around.clock](const Failure& failure) {
-                               json::Value line = json::Value::object();
-                               line.set("time", format_time(clock.now()));
-                               line.set("level", "error");
-                               line.set("event", "stream_failed");
-                               line.set("problem", secrets::redact(failure.text()));
-                               if (log) log(line);
-                             })),
+      events(EventHub::start(
+          around.store, around.node.feed(), readings,
+          [&cases = around.cases](std::string_view stream, std::string_view payload) {
+            return cases.labels_of_entry(stream, payload);
+          },
+          [log = around.log, &clock = around.clock](const Failure& failure) {
+            json::Value line = json::Value::object();
+            line.set("time", format_time(clock.now()));
+            line.set("level", "error");
+            line.set("event", "stream_failed");
+            line.set("problem", secrets::redact(failure.text()));
+            if (log) log(line);
+          })),
       requests(around.cases.config().limits.per_actor.requests_per_second, kNanosecondsPerSecond),
       answer_key(ledger::answer_key(around.ledger.redaction_key())),
       started_ns(around.clock.monotonic_ns()),

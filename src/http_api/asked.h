@@ -41,7 +41,7 @@ struct Workings {
   std::atomic<std::size_t> being_answered{0};
   LogBudget log_budget;
   HookMemory hooks;
-  runtime::ActorQuota requests;  // of each actor, a second
+  runtime::ActorQuota requests;         // of each actor, a second
   const ledger::SigningKey answer_key;  // signs what hooks are told
   const std::int64_t started_ns;        // monotonic
   const Time started_at;

@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "hooks/facts.h"
 #include "hooks/names.h"
 #include "hooks/read.h"
 #include "hooks/signed_answer.h"
@@ -27,7 +28,6 @@
 #include "runtime/client_sessions.h"
 #include "runtime/sighting.h"
 #include "session/decide.h"
-#include "hooks/facts.h"
 #include "shell/arguments.h"
 #include "shell/relied_on.h"
 
@@ -372,7 +372,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
     const Value* facts = event_.arguments.find(hooks::kFacts);
     const bool is_shell = event_.tool == "Bash" && facts != nullptr && !is_proxied_;
     if (!is_shell || !asked_->workings().around.digest_of_file) return propose_bound();
-    read_then(asked_, [self = shared_from_this(), line = text_in(facts, "command"), cwd = text_in(facts, "cwd")](const AskedPtr&) {
+    read_then(asked_, [self = shared_from_this(), line = text_in(facts, "command"),
+                       cwd = text_in(facts, "cwd")](const AskedPtr&) {
       if (self->cases().may_need_approval(self->session_, self->event_.tool)) self->bound_ = self->bound_to(line, cwd);
       self->propose_bound();
     });

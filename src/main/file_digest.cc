@@ -17,7 +17,7 @@ std::string digest_of_file(const std::string& path) {
   // Not blocking: it may be a pipe.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return errno == ENOENT || errno == ENOTDIR ? "absent" : "unreadable";
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) return "unreadable";
   if (S_ISDIR(status.st_mode)) return "folder";
   if (!S_ISREG(status.st_mode)) return "unreadable";

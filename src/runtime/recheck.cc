@@ -106,7 +106,8 @@ void redecide_start(json::Node payload, const session::Rules& rules, const sessi
   const bool lapsed = payload["lapsed"].is_true() && open != nullptr && open->approved;
   if (verdict.is_open && (verdict.failures.empty() || lapsed) && recorded == "block:checkpoint_timeout") now = recorded;
   // Nor do they know the files that an approval was bound to.
-  if (verdict.is_open && verdict.failures.empty() && open != nullptr && open->approved && recorded == "block:approval_stale")
+  if (verdict.is_open && verdict.failures.empty() && open != nullptr && open->approved &&
+      recorded == "block:approval_stale")
     now = recorded;
   out.calls.push_back({id, open != nullptr && open->tool != session::kNone ? rules.tool(open->tool).name : "",
                        std::move(recorded), std::move(now)});

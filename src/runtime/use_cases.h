@@ -45,11 +45,11 @@ namespace baton::runtime {
 // What a token says of the sessions that are opened with it. An agent says neither who it acts for nor in which role; a program that
 // serves several users does, with a token of kind `host`.
 struct TokenGrant {
-  bool is_host = false;                  // names the role, one of `roles`, and the principal of each session
-  std::vector<std::string> roles = {};   // empty: the default ones (work/reading.h); of a host: any
-  std::string principal_blob = {};       // SHA-256 of the encrypted bytes of whom it acts for; empty: it does not say
-  std::int64_t principal_bytes = 0;      // how many bytes those are
-  std::string principal_sha256 = {};     // keyed, of the principal's canonical form
+  bool is_host = false;                 // names the role, one of `roles`, and the principal of each session
+  std::vector<std::string> roles = {};  // empty: the default ones (work/reading.h); of a host: any
+  std::string principal_blob = {};      // SHA-256 of the encrypted bytes of whom it acts for; empty: it does not say
+  std::int64_t principal_bytes = 0;     // how many bytes those are
+  std::string principal_sha256 = {};    // keyed, of the principal's canonical form
 };
 
 // Who calls, as the edge found out (runtime/access.h).
@@ -60,7 +60,7 @@ struct Caller {
   std::string session_id = {};  // of a session token that was presented and is right; else empty
   bool supervised = false;      // descends from a supervised agent, or carries a session token
   std::string agent_session =
-      {};  // of the supervised agent it descends from, when it shows no token of a session; else empty
+      {};                 // of the supervised agent it descends from, when it shows no token of a session; else empty
   TokenGrant grant = {};  // of that token; of a supervised caller it is never a host's
 };
 
@@ -162,9 +162,9 @@ struct TokenRequest {
   std::optional<Time> expires_at = {};
   std::string note = {};
   bool recovers = false;  // the passphrase of an operator is lost: recorded beside it (operator.recovered)
-  bool is_host = false;                         // kind `host`: an agent's, for a program that serves several users
-  std::vector<std::string> roles = {};          // TokenGrant
-  std::optional<json::Value> principal = {};    // an object: whom its sessions act for
+  bool is_host = false;   // kind `host`: an agent's, for a program that serves several users
+  std::vector<std::string> roles = {};        // TokenGrant
+  std::optional<json::Value> principal = {};  // an object: whom its sessions act for
   bool is_first = false;  // of the first operator: refused where there is or was one (ACCESS_OPERATOR_EXISTS)
 };
 
@@ -427,7 +427,7 @@ class UseCases {
   Result<std::uint64_t> read_token_entries(
       std::uint64_t after, const std::function<void(std::string_view type, std::string_view payload)>& take);
   Result<std::vector<ProcessMark>> all_processes();
-  Result<json::Value> counts();                      // items by phase, sessions by state: for status and metrics
+  Result<json::Value> counts();  // items by phase, sessions by state: for status and metrics
 
   // --- refusals ---------------------------------------------------------------------------------------------------------------
   // Every refusal is an entry, but only one a second for each actor (or session): the rest are counted, and the count is in the

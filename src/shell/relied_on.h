@@ -16,7 +16,8 @@ namespace baton::shell {
 
 struct ReliedOn {
   std::set<std::string> files = {};
-  std::set<std::string> words = {};  // operands of programs that nobody knows here: files, where there is one of that name
+  std::set<std::string> words =
+      {};  // operands of programs that nobody knows here: files, where there is one of that name
 };
 
 // Absolute paths. `cwd` as for effects_of().

@@ -276,8 +276,8 @@ Result<Value> shown_to(store::Reader& reader, const ReadingAs& as, const Approva
   const work::ReadDecision decision = work::decide_read(as.clearance, {}, *labels);
   if (decision.is_whole()) return approval.told();
   Value whole = approval.told(), out = Value::object();
-  for (const std::string_view member : {"id", "kind", "state", "session_id", "work_id", "requested_at", "expires_at",
-                                        "decided_at", "spend_until"})
+  for (const std::string_view member :
+       {"id", "kind", "state", "session_id", "work_id", "requested_at", "expires_at", "decided_at", "spend_until"})
     if (const Value* value = whole.find(member)) out.set(member, *value);
   out.set("withheld",
           shown_withheld(withheld_because("the approval `" + approval.id + "`", decision), decision.missing));

@@ -200,7 +200,8 @@ bool UseCases::may_need_approval(const std::string& session_id, std::string_view
   const auto rules = rules_in(**reader, pack_in(**row));
   if (!rules || *rules == nullptr) return false;
   const auto id = (*rules)->plan->find_tool(tool);
-  return id && std::ranges::find((*rules)->tool(*id).checks, contract::Check::Checkpoints) != (*rules)->tool(*id).checks.end();
+  return id && std::ranges::find((*rules)->tool(*id).checks, contract::Check::Checkpoints) !=
+                   (*rules)->tool(*id).checks.end();
 }
 
 Result<std::optional<Value>> UseCases::mcp_of_session(std::string_view session_id) {
@@ -402,9 +403,8 @@ Result<ReadAnswer> UseCases::context_history(const Caller& caller, std::string_v
       if (decision.outcome == work::ReadDecision::Outcome::Withheld) {
         version.erase("value");
         version.erase("changed");  // names of members are content too
-        version.set("withheld",
-                    shown_withheld(withheld_because("the section `" + std::string(section) + "`", decision),
-                                   decision.missing));
+        version.set("withheld", shown_withheld(withheld_because("the section `" + std::string(section) + "`", decision),
+                                               decision.missing));
       } else {
         wording::flag(version, Value::copy(payload->root()["value"]), "value");
       }

@@ -119,60 +119,60 @@ void UseCases::create_token(const Mutation& by, TokenRequest asked, Answered don
   const std::string text = std::string(kPrefix) + letter_of(asked) + "_" + id + "_" + secret_text;
   // A store without an operator can be put right by nobody: the first one is always made.
   const auto adds = asked.is_first || asked.recovers ? Engine::Adds::Little : Engine::Adds::Work;
-  inside_->run(
-      by,
-      [asked = std::move(asked), id, text, secret_sha256 = sha256_hex(secret_text)](Act& act) -> Result<void> {
-        if (auto wrong = check(asked, act.now); !wrong.empty()) return act.refuse(std::move(wrong)), Result<void>();
-        if (asked.is_first) {
-          const auto reader = act.engine.store.reader();
-          if (!reader) return tl::make_unexpected(reader.error());
-          const auto exists = has_operator_token(**reader);
-          if (!exists) return tl::make_unexpected(exists.error());
-          if (*exists) return act.refuse(report(Code::ACCESS_OPERATOR_EXISTS, {})), Result<void>();
-        }
-        Token made;
-        made.kind = asked.kind;
-        made.grant.is_host = asked.is_host;
-        made.grant.roles = asked.roles;
-        if (auto kept = keep_principal(act, asked, made.grant); !kept || act.refused()) return kept;
-        Value payload = Value::object();
-        payload.set("token_id", id);
-        // The fold counts it, in a row that there is one of: of two nodes that look at the same moment only one gets through.
-        if (asked.is_first) payload.set("first", true);
-        payload.set("actor_id", asked.actor_id);
-        payload.set("kind", kind_name(made));
-        write_grant(payload, made.grant);
-        payload.set("scopes", texts_value(asked.scopes));
-        payload.set("names", texts_value(asked.names));
-        payload.set("secret_sha256", secret_sha256);
-        if (asked.expires_at) payload.set("expires_at", format_time(*asked.expires_at));
-        payload.set("created_by", act.caller().actor.id);
-        if (!asked.note.empty()) payload.set("note", asked.note);
-        payload.set("at", format_time(act.now));
-        if (auto appended = act.append(std::string(kTokensStream), kTokenCreated, std::move(payload), Act::Is::Main,
-                                       {"/token_id", "/secret_sha256"});
-            !appended)
-          return appended;
-        if (asked.recovers) {
-          Value recovered = Value::object();
-          recovered.set("token_id", id);
-          recovered.set("actor_id", asked.actor_id);
-          recovered.set("at", format_time(act.now));
-          if (auto appended = act.append(std::string(kTokensStream), kOperatorRecovered, std::move(recovered),
-                                         Act::Is::Beside, {"/token_id"});
-              !appended)
-            return appended;
-        }
-        const auto row = act.unit.get(store::tables::kTokens, {id});
-        if (!row) return tl::make_unexpected(row.error());
-        const auto token = read_token(**row);
-        if (!token) return tl::make_unexpected(token.error());
-        act.answer.created = true;
-        act.answer.body = shown(*token);
-        act.dress_with([text](Answer& answer) { answer.body.set("token", text); });
-        return {};
-      },
-      std::move(done), {.adds = adds});
+  inside_->run(by,
+               [asked = std::move(asked), id, text, secret_sha256 = sha256_hex(secret_text)](Act& act) -> Result<void> {
+                 if (auto wrong = check(asked, act.now); !wrong.empty())
+                   return act.refuse(std::move(wrong)), Result<void>();
+                 if (asked.is_first) {
+                   const auto reader = act.engine.store.reader();
+                   if (!reader) return tl::make_unexpected(reader.error());
+                   const auto exists = has_operator_token(**reader);
+                   if (!exists) return tl::make_unexpected(exists.error());
+                   if (*exists) return act.refuse(report(Code::ACCESS_OPERATOR_EXISTS, {})), Result<void>();
+                 }
+                 Token made;
+                 made.kind = asked.kind;
+                 made.grant.is_host = asked.is_host;
+                 made.grant.roles = asked.roles;
+                 if (auto kept = keep_principal(act, asked, made.grant); !kept || act.refused()) return kept;
+                 Value payload = Value::object();
+                 payload.set("token_id", id);
+                 // The fold counts it, in a row that there is one of: of two nodes that look at the same moment only one gets through.
+                 if (asked.is_first) payload.set("first", true);
+                 payload.set("actor_id", asked.actor_id);
+                 payload.set("kind", kind_name(made));
+                 write_grant(payload, made.grant);
+                 payload.set("scopes", texts_value(asked.scopes));
+                 payload.set("names", texts_value(asked.names));
+                 payload.set("secret_sha256", secret_sha256);
+                 if (asked.expires_at) payload.set("expires_at", format_time(*asked.expires_at));
+                 payload.set("created_by", act.caller().actor.id);
+                 if (!asked.note.empty()) payload.set("note", asked.note);
+                 payload.set("at", format_time(act.now));
+                 if (auto appended = act.append(std::string(kTokensStream), kTokenCreated, std::move(payload),
+                                                Act::Is::Main, {"/token_id", "/secret_sha256"});
+                     !appended)
+                   return appended;
+                 if (asked.recovers) {
+                   Value recovered = Value::object();
+                   recovered.set("token_id", id);
+                   recovered.set("actor_id", asked.actor_id);
+                   recovered.set("at", format_time(act.now));
+                   if (auto appended = act.append(std::string(kTokensStream), kOperatorRecovered, std::move(recovered),
+                                                  Act::Is::Beside, {"/token_id"});
+                       !appended)
+                     return appended;
+                 }
+                 const auto row = act.unit.get(store::tables::kTokens, {id});
+                 if (!row) return tl::make_unexpected(row.error());
+                 const auto token = read_token(**row);
+                 if (!token) return tl::make_unexpected(token.error());
+                 act.answer.created = true;
+                 act.answer.body = shown(*token);
+                 act.dress_with([text](Answer& answer) { answer.body.set("token", text); });
+                 return {};
+               },
+               std::move(done), {.adds = adds});
 }
 
 // --- revoking ---------------------------------------------------------------------------------------------------------------
