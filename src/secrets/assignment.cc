@@ -81,6 +81,23 @@ std::size_t punctuated_end(std::string_view text, std::size_t at, Reading readin
   return is_secret_punctuated(text.substr(at, end - at), false) ? end : at;
 }
 
+// How much of the value at `at`, cut before one of its punctuation marks, is a secret; 0: nothing of it, however it is cut.
+std::size_t secret_beginning(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && end - at <= kValueLengthMax && in(kPunctuated, text[end])) {
+    ++end;
+    const bool may_be_cut =
+        end == text.size() ||
+        (!is_alphanumeric(text[end]) && std::string_view("_~.=+/-").find(text[end]) == std::string_view::npos);
+    const std::string_view part = text.substr(at, end - at);
+    if (may_be_cut && part.size() >= kPunctuatedLengthMin &&
+        (is_secret_punctuated(part, true) || is_secret_punctuated(part, false) ||
+         (part.size() >= kValueLengthMin && is_secret_value(part))))
+      return part.size();
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<Place> hidden_parts(std::string_view text, Place place) {
@@ -92,7 +109,8 @@ std::vector<Place> hidden_parts(std::string_view text, Place place) {
     const std::string_view part = text.substr(at, part_end - at);
     const bool is_plain =
         at > place.offset && all_of(part, [](char c) { return is_lower(c) || c == '.' || c == '/' || c == '-'; });
-    if (!is_plain) parts.push_back({at, part.size()});
+    const bool is_mark = part.starts_with("[REDACTED:") && part.ends_with("]");
+    if (!is_plain && !is_mark) parts.push_back({at, part.size()});
     at = part_end + 1;
   }
   return parts;
@@ -126,6 +144,10 @@ std::optional<Place> assigned_value(std::string_view text, std::size_t at, Readi
   if ((value_end - at < kValueLengthMin && !goes_on) ||
       !rest_names_value(text[start - 1], text.substr(start, *end - start)))
     return std::nullopt;
+  // A part of a document may end anywhere in a value with punctuation, and what ends it may be what makes the whole no secret: the look at
+  // the part decides.
+  if (goes_on && reading == Reading::Document)
+    if (const std::size_t length = secret_beginning(text, at); length > 0) return Place{at, length};
   if (goes_on)
     if (const std::size_t longer = punctuated_end(text, at, reading); longer > value_end) return Place{at, longer - at};
   if (value_end - at < kValueLengthMin || !is_secret_value(text.substr(at, value_end - at))) return std::nullopt;

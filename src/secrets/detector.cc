@@ -68,9 +68,13 @@ void add_private_key(std::string_view text, Finding head, std::vector<Finding>& 
   Finding piece = head;
   std::size_t at = head.offset + head.length;
   const std::size_t stop = std::min(text.size(), at + kBodyMax);
+  // Two header lines in a row have nothing between them.
+  const auto keep = [&] {
+    if (piece.length > 0) findings.push_back(piece);
+  };
   const auto extend = [&](std::size_t start, std::size_t end, bool joined) {
     if (!joined) {
-      findings.push_back(piece);
+      keep();
       piece = {head.rule, start, 0};
     }
     piece.length = end - piece.offset;
@@ -94,7 +98,7 @@ void add_private_key(std::string_view text, Finding head, std::vector<Finding>& 
     if (rest.starts_with("Proc-Type:") || rest.starts_with("DEK-Info:")) {
       at = start + rest.substr(0, 200).find_first_of("\n\r\\\"'");
       if (at < start || at > stop) break;
-      findings.push_back(piece);
+      keep();
       piece = {head.rule, at, 0};
       while (at < stop && (text[at] == '\n' || text[at] == '\r')) ++at;
       piece.offset = at;
@@ -113,7 +117,7 @@ void add_private_key(std::string_view text, Finding head, std::vector<Finding>& 
     }
     at = end;
   }
-  if (piece.length > 0) findings.push_back(piece);
+  keep();
 }
 
 void find_by_pattern(std::size_t rule, std::string_view text, std::vector<Finding>& findings) {
