@@ -266,23 +266,28 @@ def sealed(place):
     place.run("init", "--passphrase-file", str(place.folder / "passphrase"))
 
 
+def asks_always(tool, side_effect):
+    """The contract of a tool whose every call needs approval."""
+    return f"""tool: {tool}
+side_effect: {side_effect}
+evidence_class: local_transaction
+commit_requirement: acknowledged
+timeouts: {{total_ms: 15000}}
+retries: {{max_attempts: 1, retry_on: []}}
+rate_limits: {{on_429: {{respect_retry_after: true, max_sleep_seconds: 10}}}}
+assertions: {{input_invariants: [], output_invariants: []}}
+allowed_errors: []
+golden_cases: []
+checkpoint: {{when: always, timeout_seconds: 600}}
+"""
+
+
 def waiting_approval(place):
     """A call that needs approval; its id."""
     pack = place.work / "pack"
     pack.mkdir()
     (pack / "session.yaml").write_text("schema_version: \"1.0\"\nagent: pilot\nrisk_defaults: {write: allow}\n")
-    (pack / "sail.yaml").write_text("""tool: sail
-side_effect: write
-evidence_class: local_transaction
-commit_requirement: acknowledged
-timeouts: {total_ms: 15000}
-retries: {max_attempts: 1, retry_on: []}
-rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 10}}
-assertions: {input_invariants: [], output_invariants: []}
-allowed_errors: []
-golden_cases: []
-checkpoint: {when: always, timeout_seconds: 600}
-""")
+    (pack / "sail.yaml").write_text(asks_always("sail", "write"))
     out, status = at_terminal(place, ["contract", "activate", "pack", "--role", "agent"], [("passphrase", PASSPHRASE + "\n")])
     need(status == 0, out)
     session = place.run("session", "open", "--format", "json").json()["session"]
@@ -913,19 +918,7 @@ def an_approved_call_goes_on(place):
     pack = place.work / "pack"
     pack.mkdir()
     (pack / "session.yaml").write_text("schema_version: \"1.0\"\nagent: payer\nrisk_defaults: {financial: allow}\n")
-    (pack / "wire.yaml").write_text("""tool: wire
-side_effect: financial
-evidence_class: local_transaction
-commit_requirement: acknowledged
-timeouts: {total_ms: 15000}
-retries: {max_attempts: 1, retry_on: []}
-rate_limits: {on_429: {respect_retry_after: true, max_sleep_seconds: 10}}
-assertions: {input_invariants: [], output_invariants: []}
-allowed_errors: []
-golden_cases: []
-forbids_after: [wire]
-checkpoint: {when: always, timeout_seconds: 600}
-""")
+    (pack / "wire.yaml").write_text(asks_always("wire", "financial") + "forbids_after: [wire]\n")
     place.run("contract", "activate", str(pack))
     session = place.run("session", "open", "--format", "json").json()["session"]
 
